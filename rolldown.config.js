@@ -13,11 +13,11 @@ const checks = { bundlerTimings: false };
 const program = {
   input: {
     index: './src/index.ts',
-    'filters/index': './src/filter-family/index.ts',
+    'filters/index': './src/filters/family/index.ts',
     'cli/main': './src/cli/main.ts',
     // A step of the build, see package.json.
     'cli/write-man-pages': './src/cli/write-man-pages.ts',
-    'workers/task-thread': './src/workers/task-thread.ts',
+    'workers/task-thread': './src/core/workers/task-thread.ts',
   },
   // Packages are bundled, unless an installation has them: those with native parts, and optional ones. So it has less than
   // half of the files and packages that it would have: of hash-wasm and ssh2, ldm needs 3 % of 5.7 MB.
@@ -42,18 +42,25 @@ const program = {
     codeSplitting: {
       groups: [
         // A group includes its imports, but `ldm version` needs only these two.
-        { name: 'errors', test: /\/src\/errors/, priority: 3 },
-        { name: 'start', test: /\/src\/(cli\/(exit|exit-codes|signals|version)|operations\/version)\.ts/, priority: 2 },
+        { name: 'errors', test: /\/src\/core\/errors/, priority: 3 },
+        {
+          name: 'start',
+          test: /\/src\/(cli\/exit|console\/(exit-codes|signals|version)|core\/util\/version)\.ts/,
+          priority: 2,
+        },
         {
           name: 'core',
           priority: 1,
           // Planes and records of realms are for members only; every command would load 20 KB more.
           // The program of the threads must not run in a program that uses ldm as a library.
-          test: /\/src\/(backend(?!\/(sftp|s3(?!\/s3-place)|objects))|chunking|crypto(?!\/realm)|files|ldm(?!\/plane)|format(?!\/(domain-records|plane-file|realm-key))|repository|store|util|workers(?!\/task-thread))\//,
+          test: /\/src\/(core\/(backend|chunking|crypto(?!\/realm)|files|ldm(?!\/plane)|format(?!\/(domain-records|plane-file|realm-key))|repository|store|util|workers(?!\/task-thread))|places(?!\/(sftp|s3(?!\/s3-place)|objects|serve)))\//,
         },
         // What every command loads besides. In 20 files, it took 15 ms more (`ldm snapshots`, processor time).
-        { name: 'program', test: /\/src\/cli\/(program|command-runner)\.ts/, priority: 1 },
-        { name: 'shell', test: /\/src\/cli\/(heap-limits|output|profile|session|settings)\.ts/ },
+        { name: 'program', test: /\/src\/(cli\/program|console\/command-runner)\.ts/, priority: 1 },
+        {
+          name: 'shell',
+          test: /\/src\/console\/(heap-limits|session|output\/output|settings\/(profile|settings))\.ts/,
+        },
       ],
     },
   },

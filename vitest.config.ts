@@ -60,30 +60,30 @@ const sharedIntegration = [
 /** The files that have a process of their own: what they do to their process cannot be undone, or they need a new one. */
 const alone = [
   // They replace modules of Node.
-  'serve/append-only',
-  'serve/served-directory',
-  'operations/realm-cache',
+  'places/serve/append-only',
+  'places/serve/served-directory',
+  'realm/domains/realm-cache',
   // They replace what a module has stored, or need one that nothing has used.
-  'backend/failed-fsync',
-  'files/nameless-file',
-  'files/without-statx',
+  'core/backend/failed-fsync',
+  'core/files/target/nameless-file',
+  'core/files/native/without-statx',
   // It looks at the threads of its process.
-  'workers/thread-priority',
+  'core/workers/thread-priority',
 ].map((name) => `test/${name}.test.ts`);
 /**
  * The files that need third-party servers and tools, which few machines have: `npm run test:servers`, and CI. Each has
  * a process of its own, since some replace modules of the program.
  */
 const servers = [
-  'backend/rclone-store',
+  'places/rclone/rclone-store',
   'bench/**/*',
-  'cli/rclone-repository',
+  'places/rclone/rclone-repository',
   'integration/ceph',
   'integration/import-history',
   'integration/realm-servers',
   'integration/realm-watches',
   'integration/serve-ssh',
-  'realm/zookeeper-coordinator',
+  'realm/coordination/zookeeper-coordinator',
 ].map((name) => `test/${name}.test.ts`);
 /**
  * The files that start many programs. They share processes apart from the others, which grow to 400 MB: to start a program
@@ -93,8 +93,10 @@ const starting = [
   `integration/!(${sharedIntegration.join('|')})`,
   'package/**/*',
   'cli/**/*',
-  'files/ignore-patterns',
-  'serve/*',
+  'console/**/*',
+  '{verbs,realm,filters}/**/*command',
+  'places/{serve/*,sftp/sftp-repository}',
+  'core/files/source/ignore-patterns',
 ].map((name) => `test/${name}.test.ts`);
 
 /** These take far longer than the rest, so they run first: a core would stay idle if one started last. */

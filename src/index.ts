@@ -1,19 +1,19 @@
 /** The library: every operation of the command line as a function that returns data. */
-export { LocalBackend } from './backend/local-backend.ts';
-export { openBackend } from './backend/open-backend.ts';
-export type { RemoteOptions } from './backend/open-backend.ts';
-export type { Backend, BackendFile, Place, StagedFile } from './backend/backend.ts';
-export type { ChunkerParameters } from './chunking/chunker.ts';
-export * from './errors.ts';
-export type { FilterPlan } from './ldm/formulas.ts';
-export type { FilterStatistics } from './ldm/filter-statistics.ts';
-export type { Snapshot, SnapshotSummary } from './format/snapshot.ts';
-export type { TreeEntry } from './format/tree.ts';
-export type { BirthTime, EntryAttributes, ExtendedAttribute } from './format/tree-entry.ts';
-export type { UnsetCount } from './operations/restore/attribute-tally.ts';
-export { backup } from './operations/backup.ts';
-export { chooseRepository } from './operations/choose-repository.ts';
-export type { AskedRepository, RepositoryChoice, RepositoryPolicy } from './operations/choose-repository.ts';
+export { LocalBackend } from './core/backend/local-backend.ts';
+export { openBackend } from './places/open-backend.ts';
+export type { RemoteOptions } from './places/open-backend.ts';
+export type { Backend, BackendFile, Place, StagedFile } from './core/backend/backend.ts';
+export type { ChunkerParameters } from './core/chunking/chunker.ts';
+export * from './core/errors.ts';
+export type { FilterPlan } from './core/ldm/formulas.ts';
+export type { FilterStatistics } from './core/ldm/filter-statistics.ts';
+export type { Snapshot, SnapshotSummary } from './core/format/snapshot.ts';
+export type { TreeEntry } from './core/format/tree/tree.ts';
+export type { BirthTime, EntryAttributes, ExtendedAttribute } from './core/format/tree/tree-entry.ts';
+export type { UnsetCount } from './verbs/restore/attribute-tally.ts';
+export { backup } from './verbs/backup/backup.ts';
+export { chooseRepository } from './verbs/backup/choose-repository.ts';
+export type { AskedRepository, RepositoryChoice, RepositoryPolicy } from './verbs/backup/choose-repository.ts';
 export type {
   BackupOptions,
   BackupResult,
@@ -21,10 +21,10 @@ export type {
   SkippedRepository,
   SourceProblem,
   StreamedFile,
-} from './operations/backup.ts';
-export { cleanCaches, listCaches } from './operations/cache.ts';
-export type { CachedRepositoryFiles } from './operations/cache.ts';
-export { check } from './operations/check.ts';
+} from './verbs/backup/backup.ts';
+export { cleanCaches, listCaches } from './verbs/cache/cache.ts';
+export type { CachedRepositoryFiles } from './verbs/cache/cache.ts';
+export { check } from './verbs/check/check.ts';
 export type {
   AffectedPath,
   CheckOptions,
@@ -34,75 +34,75 @@ export type {
   Impact,
   PackProblem,
   ReadData,
-} from './operations/check.ts';
-export { checkStorage } from './operations/check-storage.ts';
-export type { StorageCheckOptions, StorageCheckResult } from './operations/check-storage.ts';
-export { compact } from './operations/compact.ts';
-export type { CompactOptions, CompactResult } from './operations/compact.ts';
-export { copySnapshots } from './operations/copy.ts';
-export type { CopiedSnapshot, CopyAmount, CopyOptions, CopyProblem, CopyResult } from './operations/copy.ts';
-export { createProgress } from './operations/context.ts';
+} from './verbs/check/check.ts';
+export { checkStorage } from './verbs/check/check-storage.ts';
+export type { StorageCheckOptions, StorageCheckResult } from './verbs/check/check-storage.ts';
+export { compact } from './core/removing/compact.ts';
+export type { CompactOptions, CompactResult } from './core/removing/compact.ts';
+export { copySnapshots } from './verbs/copy/copy.ts';
+export type { CopiedSnapshot, CopyAmount, CopyOptions, CopyProblem, CopyResult } from './verbs/copy/copy.ts';
+export { createProgress } from './core/session/context.ts';
 export type {
   OperationContext,
   OtherRepository,
   PasswordSource,
   Progress,
   RestoreProgress,
-} from './operations/context.ts';
-export { deleteSnapshots, undeleteSnapshots } from './operations/delete.ts';
-export type { DeleteOptions, DeleteResult, FreedBytes } from './operations/delete.ts';
-export { forgetByPolicy } from './operations/forget.ts';
+} from './core/session/context.ts';
+export { deleteSnapshots, undeleteSnapshots } from './core/removing/delete.ts';
+export type { DeleteOptions, DeleteResult, FreedBytes } from './core/removing/delete.ts';
+export { forgetByPolicy } from './verbs/forget/forget.ts';
 export type {
   ForgetOptions,
   ForgetResult,
   ForgottenGroup,
   KeptInGroup,
   RemovedFromGroup,
-} from './operations/forget.ts';
-export type { RetentionPolicy } from './operations/retention/retention-policy.ts';
-export type { CalendarSpan } from './util/calendar-span.ts';
-export { diagnose } from './operations/doctor.ts';
-export type { Diagnosis, DiagnosisStatus, DoctorOptions, FoundRepository, NativePart } from './operations/doctor.ts';
-export { dump } from './operations/dump.ts';
-export type { ArchiveFormat, DumpOptions, DumpResult, WriteBytes } from './operations/dump.ts';
-export { askFiles, askIds, openMembership, parseChunkIds } from './operations/filter/ask.ts';
-export type { ExportedMembership, MembershipAnswer } from './operations/filter/ask.ts';
-export { compareFilters } from './operations/filter/compare.ts';
-export type { CompareOptions, CompareResult, StructureResult } from './operations/filter/compare.ts';
-export { exportMembership } from './operations/filter/export.ts';
-export type { ExportFormat, ExportOptions, ExportResult } from './operations/filter/export.ts';
-export { inspectFilter } from './operations/filter/inspect.ts';
-export type { InspectResult } from './operations/filter/inspect.ts';
-export { runLoadTest } from './operations/filter/load-test.ts';
-export type { LoadTestOptions, LoadTestResult } from './operations/filter/load-test.ts';
-export { walkPlan } from './operations/filter/plan.ts';
-export type { PlanChoice, PlanRequest, PlanWalk } from './operations/filter/plan.ts';
-export { simulateChains } from './operations/filter/simulate.ts';
-export type { SimulationOptions, SimulationResult } from './operations/filter/simulate.ts';
-export { diffSnapshots } from './operations/diff.ts';
-export type { DiffChange, DiffCounts, DiffOptions, DiffResult, DiffStatistics } from './operations/diff.ts';
-export { measureUsage } from './operations/du.ts';
-export type { DiskUsage, DiskUsageOptions, UsageRow } from './operations/du.ts';
-export { findContent } from './operations/have.ts';
-export type { HaveOptions, HaveResult, SoughtFile } from './operations/have.ts';
-export { findEntries } from './operations/find.ts';
-export type { FindOptions, FindResult, FindVisitor, FoundEntry } from './operations/find.ts';
-export { findHistory } from './operations/history.ts';
-export type { HistoryOptions, HistoryResult, PathVersion } from './operations/history.ts';
-export { importTar } from './operations/import-tar.ts';
-export type { ArchiveBytes, ImportTarOptions, ImportTarResult } from './operations/import-tar.ts';
-export { initRepository, initRepositoryIfMissing, repositoryExists } from './operations/init.ts';
-export type { ExistingRepository, InitOptions, InitOutcome, InitResult } from './operations/init.ts';
-export { rotateMasterKey } from './operations/key-rotation.ts';
-export type { RotateResult } from './operations/key-rotation.ts';
-export { exportKeys, importKeys, testKeyPage } from './operations/key-pages.ts';
-export type { ExportKeysResult, TestPageResult } from './operations/key-pages.ts';
+} from './verbs/forget/forget.ts';
+export type { RetentionPolicy } from './verbs/forget/retention-policy.ts';
+export type { CalendarSpan } from './core/util/calendar-span.ts';
+export { diagnose } from './verbs/doctor/doctor.ts';
+export type { Diagnosis, DiagnosisStatus, DoctorOptions, FoundRepository, NativePart } from './verbs/doctor/doctor.ts';
+export { dump } from './verbs/dump/dump.ts';
+export type { ArchiveFormat, DumpOptions, DumpResult, WriteBytes } from './verbs/dump/dump.ts';
+export { askFiles, askIds, openMembership, parseChunkIds } from './filters/test/ask.ts';
+export type { ExportedMembership, MembershipAnswer } from './filters/test/ask.ts';
+export { compareFilters } from './filters/compare/compare.ts';
+export type { CompareOptions, CompareResult, StructureResult } from './filters/compare/compare.ts';
+export { exportMembership } from './filters/export/export.ts';
+export type { ExportFormat, ExportOptions, ExportResult } from './filters/export/export.ts';
+export { inspectFilter } from './filters/inspect/inspect.ts';
+export type { InspectResult } from './filters/inspect/inspect.ts';
+export { runLoadTest } from './filters/load-test/load-test.ts';
+export type { LoadTestOptions, LoadTestResult } from './filters/load-test/load-test.ts';
+export { walkPlan } from './filters/plan/plan.ts';
+export type { PlanChoice, PlanRequest, PlanWalk } from './filters/plan/plan.ts';
+export { simulateChains } from './filters/simulate/simulate.ts';
+export type { SimulationOptions, SimulationResult } from './filters/simulate/simulate.ts';
+export { diffSnapshots } from './verbs/diff/diff.ts';
+export type { DiffChange, DiffCounts, DiffOptions, DiffResult, DiffStatistics } from './verbs/diff/diff.ts';
+export { measureUsage } from './verbs/du/du.ts';
+export type { DiskUsage, DiskUsageOptions, UsageRow } from './verbs/du/du.ts';
+export { findContent } from './verbs/have/have.ts';
+export type { HaveOptions, HaveResult, SoughtFile } from './verbs/have/have.ts';
+export { findEntries } from './verbs/find/find.ts';
+export type { FindOptions, FindResult, FindVisitor, FoundEntry } from './verbs/find/find.ts';
+export { findHistory } from './verbs/history/history.ts';
+export type { HistoryOptions, HistoryResult, PathVersion } from './verbs/history/history.ts';
+export { importTar } from './verbs/import-tar/import-tar.ts';
+export type { ArchiveBytes, ImportTarOptions, ImportTarResult } from './verbs/import-tar/import-tar.ts';
+export { initRepository, initRepositoryIfMissing, repositoryExists } from './core/creating/init.ts';
+export type { ExistingRepository, InitOptions, InitOutcome, InitResult } from './core/creating/init.ts';
+export { rotateMasterKey } from './verbs/key/key-rotation.ts';
+export type { RotateResult } from './verbs/key/key-rotation.ts';
+export { exportKeys, importKeys, testKeyPage } from './verbs/key/key-pages.ts';
+export type { ExportKeysResult, TestPageResult } from './verbs/key/key-pages.ts';
 export {
   addRepositoryKey,
   changeRepositoryPassword,
   listRepositoryKeys,
   removeRepositoryKeys,
-} from './operations/keys.ts';
+} from './verbs/key/keys.ts';
 export type {
   AddKeyOptions,
   AddKeyResult,
@@ -111,43 +111,43 @@ export type {
   KeyRole,
   ListedKey,
   UnusableKey,
-} from './operations/keys.ts';
-export { loseGroup } from './operations/group-lost.ts';
-export type { GroupLoss, GroupLossOptions } from './operations/group-lost.ts';
-export { recoverFromGroups } from './operations/group-recover.ts';
-export type { GroupRecovery, GroupRecoveryOptions } from './operations/group-recover.ts';
-export { drainGroup, rebalanceGroups, removeGroup } from './operations/group-moves.ts';
-export type { GroupMoveOptions, GroupMoves, UnmovedPack } from './operations/group-moves.ts';
-export { addGroup, listGroups, setCopies, setGroupPlace, setGroupState } from './operations/groups.ts';
-export type { CopyRules, GroupListing, GroupState, ListedGroup, NewGroup, StorageGroup } from './operations/groups.ts';
-export { createRealm } from './operations/realm/create.ts';
-export type { CreateRealmOptions, CreatedRealm } from './operations/realm/create.ts';
-export { adopt } from './operations/realm/adopt.ts';
-export type { AdoptOptions, AdoptResult } from './operations/realm/adopt.ts';
-export { runAgent } from './operations/realm/agent.ts';
-export type { AgentOptions, AgentPlace, AgentResult } from './operations/realm/agent.ts';
-export { openDomainSource } from './operations/realm/domain-source.ts';
-export { joinRealm } from './operations/realm/join.ts';
-export type { JoinOptions, JoinResult } from './operations/realm/join.ts';
-export { forgetDomain, leaveRealm } from './operations/realm/leave.ts';
-export type { ForgetDomainOptions, ForgetDomainResult, LeaveResult } from './operations/realm/leave.ts';
-export { locate } from './operations/realm/locate.ts';
-export type { LocateOptions, LocateResult, LocatedChunk } from './operations/realm/locate.ts';
-export { publish } from './operations/realm/publish-ranges.ts';
-export type { PublishResult, PublishedRanges } from './operations/realm/publish-ranges.ts';
-export type { RealmFile } from './operations/realm/read-key.ts';
-export { realmStatus } from './operations/realm/status.ts';
-export type { DomainStatus, RealmStatus } from './operations/realm/status.ts';
-export type { Notice } from './operations/notices.ts';
-export type { OlderState, RepositoryMemory, SeenRepository } from './operations/repository-memory.ts';
-export { listFiles } from './operations/ls.ts';
-export type { ListFilesOptions, ListedEntry } from './operations/ls.ts';
-export { serve } from './serve/serve.ts';
-export type { ServeOptions } from './serve/serve.ts';
-export type { Streams } from './serve/sftp-server.ts';
-export { mount } from './operations/mount.ts';
-export type { MountOptions, MountResult, Mounted } from './operations/mount.ts';
-export { openRepositoryForReading, openSnapshot } from './operations/open-snapshot.ts';
+} from './verbs/key/keys.ts';
+export { loseGroup } from './verbs/group/group-lost.ts';
+export type { GroupLoss, GroupLossOptions } from './verbs/group/group-lost.ts';
+export { recoverFromGroups } from './verbs/group/group-recover.ts';
+export type { GroupRecovery, GroupRecoveryOptions } from './verbs/group/group-recover.ts';
+export { drainGroup, rebalanceGroups, removeGroup } from './core/copies/group-moves.ts';
+export type { GroupMoveOptions, GroupMoves, UnmovedPack } from './core/copies/group-moves.ts';
+export { addGroup, listGroups, setCopies, setGroupPlace, setGroupState } from './verbs/group/groups.ts';
+export type { CopyRules, GroupListing, GroupState, ListedGroup, NewGroup, StorageGroup } from './verbs/group/groups.ts';
+export { createRealm } from './realm/verbs/realm/create.ts';
+export type { CreateRealmOptions, CreatedRealm } from './realm/verbs/realm/create.ts';
+export { adopt } from './realm/verbs/adopt/adopt.ts';
+export type { AdoptOptions, AdoptResult } from './realm/verbs/adopt/adopt.ts';
+export { runAgent } from './realm/verbs/agent/agent.ts';
+export type { AgentOptions, AgentPlace, AgentResult } from './realm/verbs/agent/agent.ts';
+export { openDomainSource } from './realm/lending/domain-source.ts';
+export { joinRealm } from './realm/verbs/realm/join.ts';
+export type { JoinOptions, JoinResult } from './realm/verbs/realm/join.ts';
+export { forgetDomain, leaveRealm } from './realm/verbs/realm/leave.ts';
+export type { ForgetDomainOptions, ForgetDomainResult, LeaveResult } from './realm/verbs/realm/leave.ts';
+export { locate } from './realm/verbs/locate/locate.ts';
+export type { LocateOptions, LocateResult, LocatedChunk } from './realm/verbs/locate/locate.ts';
+export { publish } from './realm/verbs/realm/publish-ranges.ts';
+export type { PublishResult, PublishedRanges } from './realm/verbs/realm/publish-ranges.ts';
+export type { RealmFile } from './realm/domains/read-key.ts';
+export { realmStatus } from './realm/verbs/realm/status.ts';
+export type { DomainStatus, RealmStatus } from './realm/verbs/realm/status.ts';
+export type { Notice } from './core/session/notices.ts';
+export type { OlderState, RepositoryMemory, SeenRepository } from './core/session/repository-memory.ts';
+export { listFiles } from './verbs/ls/ls.ts';
+export type { ListFilesOptions, ListedEntry } from './verbs/ls/ls.ts';
+export { serve } from './places/serve/serve.ts';
+export type { ServeOptions } from './places/serve/serve.ts';
+export type { Streams } from './places/serve/sftp-server.ts';
+export { mount } from './verbs/mount/mount.ts';
+export type { MountOptions, MountResult, Mounted } from './verbs/mount/mount.ts';
+export { openRepositoryForReading, openSnapshot } from './core/snapshots/open-snapshot.ts';
 export type {
   EntryInput,
   OpenForReadingOptions,
@@ -157,12 +157,12 @@ export type {
   RepositoryReader,
   SnapshotFile,
   SnapshotReader,
-} from './operations/open-snapshot.ts';
-export type { ChunkSource, OfferedChunk } from './operations/realm/chunk-source.ts';
-export type { FetchedChunk, FetchedChunks } from './operations/realm/domain-chunks.ts';
-export { repair } from './operations/repair.ts';
-export type { RepairAction, RepairOptions, RepairResult } from './operations/repair.ts';
-export { restore } from './operations/restore.ts';
+} from './core/snapshots/open-snapshot.ts';
+export type { ChunkSource, OfferedChunk } from './core/healing/chunk-source.ts';
+export type { FetchedChunk, FetchedChunks } from './core/healing/domain-chunks.ts';
+export { repair } from './verbs/repair/repair.ts';
+export type { RepairAction, RepairOptions, RepairResult } from './verbs/repair/repair.ts';
+export { restore } from './verbs/restore/restore.ts';
 export type {
   OverwriteMode,
   RestoreAction,
@@ -170,18 +170,18 @@ export type {
   RestoreProblem,
   RestoreResult,
   RestoredEntry,
-} from './operations/restore.ts';
-export { rewriteSnapshots } from './operations/rewrite.ts';
-export type { RewriteOptions, RewriteResult, RewrittenSnapshot } from './operations/rewrite.ts';
-export { listSnapshots, showSnapshot } from './operations/snapshots.ts';
+} from './verbs/restore/restore.ts';
+export { rewriteSnapshots } from './verbs/rewrite/rewrite.ts';
+export type { RewriteOptions, RewriteResult, RewrittenSnapshot } from './verbs/rewrite/rewrite.ts';
+export { listSnapshots, showSnapshot } from './verbs/snapshots/snapshots.ts';
 export type {
   ListSnapshotsOptions,
   ListedSnapshot,
   ShownSnapshot,
   SnapshotFilter,
   SnapshotListing,
-} from './operations/snapshots.ts';
-export { collectStats } from './operations/stats.ts';
+} from './verbs/snapshots/snapshots.ts';
+export { collectStats } from './verbs/stats/stats.ts';
 export type {
   FileStatistics,
   HeldFor,
@@ -189,10 +189,10 @@ export type {
   PackStatistics,
   StatsOptions,
   StatsResult,
-} from './operations/stats.ts';
-export { pinSnapshots, tagSnapshots, unpinSnapshots } from './operations/tag.ts';
-export type { ChangeResult, PinOptions, ReplacedSnapshot, TagOptions } from './operations/tag.ts';
-export type { SnapshotChoice } from './operations/select-snapshots.ts';
-export { VERSION } from './operations/version.ts';
-export { isUtf8, nameBytes, textOf } from './util/byte-string.ts';
-export type { ByteString, PathInput } from './util/byte-string.ts';
+} from './verbs/stats/stats.ts';
+export { pinSnapshots, tagSnapshots, unpinSnapshots } from './verbs/tag/tag.ts';
+export type { ChangeResult, PinOptions, ReplacedSnapshot, TagOptions } from './verbs/tag/tag.ts';
+export type { SnapshotChoice } from './core/snapshots/select-snapshots.ts';
+export { VERSION } from './core/util/version.ts';
+export { isUtf8, nameBytes, textOf } from './core/util/byte-string.ts';
+export type { ByteString, PathInput } from './core/util/byte-string.ts';

@@ -1,11 +1,18 @@
 import { CommanderError } from 'commander';
-import { CancelledError, LdmError, SourceError, TargetError, UnsupportedFormatError, UsageError } from '../errors.ts';
-import { hintFor } from './advice.ts';
-import { escapeForTerminal } from './display-path.ts';
-import { reasonOf } from '../files/path-failures.ts';
-import { pathFields } from './byte-fields.ts';
-import { OutputClosedError } from './output.ts';
-import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, exitCodeOfError } from './exit-codes.ts';
+import {
+  CancelledError,
+  LdmError,
+  SourceError,
+  TargetError,
+  UnsupportedFormatError,
+  UsageError,
+} from '../core/errors.ts';
+import { hintFor } from '../console/advice.ts';
+import { escapeForTerminal } from '../console/output/display-path.ts';
+import { reasonOf } from '../core/files/paths/path-failures.ts';
+import { pathFields } from '../console/output/byte-fields.ts';
+import { OutputClosedError } from '../console/output/output.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, exitCodeOfError } from '../console/exit-codes.ts';
 
 /** How to report a command that threw. */
 export interface Failure {

@@ -1,5 +1,5 @@
 import { fstatSync, fsyncSync } from 'node:fs';
-import { EXIT_HANGUP } from './exit-codes.ts';
+import { EXIT_HANGUP } from '../console/exit-codes.ts';
 
 const STDIN = 0;
 const STDOUT_AND_STDERR = [1, 2];
@@ -39,7 +39,7 @@ function isStdinDevice(): boolean {
 
 /** Returns if koffi cannot be loaded. In that case it cannot block the exit. */
 async function exitAtOnce(exitCode: number): Promise<void> {
-  const { loadSystemLibrary } = await import('../util/system-library.ts');
+  const { loadSystemLibrary } = await import('../core/util/system-library.ts');
   try {
     loadSystemLibrary(null).bind('void _exit(int status)')(exitCode);
   } catch {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Failure } from './error-report.ts';
 import { endProcess } from './exit.ts';
-import { EXIT_FAILURE, EXIT_SUCCESS } from './exit-codes.ts';
-import type { Output } from './output.ts';
-import { installSignalHandlers, interruptionSignal } from './signals.ts';
-import { describeVersion } from './version.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS } from '../console/exit-codes.ts';
+import type { Output } from '../console/output/output.ts';
+import { installSignalHandlers, interruptionSignal } from '../console/signals.ts';
+import { describeVersion } from '../console/version.ts';
 
 /** These are handled without the command-line library: `ldm version` must start as fast as Node itself. */
 const VERSION_WORDS = new Set(['version', '--version', '-V']);
@@ -32,7 +32,7 @@ async function printVersion(): Promise<number> {
 
 async function run(commandLine: readonly string[]): Promise<number> {
   const [{ createCommandRunner }, { createProgram }] = await Promise.all([
-    import('./command-runner.ts'),
+    import('../console/command-runner.ts'),
     import('./program.ts'),
   ]);
   const runner = createCommandRunner();

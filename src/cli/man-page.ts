@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { Argument, Command, Option } from 'commander';
-import { summaryOf } from './help-footer.ts';
+import { summaryOf } from '../console/options/help-footer.ts';
 
 /** Returns the pages of a program and of all its commands, by file name, in the macros of man(7). */
 export function manPagesOf(program: Command, version: string): Map<string, string> {

@@ -1,8 +1,8 @@
 import type { EventEmitter } from 'node:events';
 import { InvalidArgumentError } from 'commander';
 import type { Command, Option } from 'commander';
-import { acceptsEmptyValue } from './group-option.ts';
-import { isRepeatable } from './option-values.ts';
+import { acceptsEmptyValue } from '../console/options/group-option.ts';
+import { isRepeatable } from '../console/options/option-values.ts';
 
 /**
  * Refuses, in every command, two mistakes that commander accepts: an empty value, which usually comes from an unset

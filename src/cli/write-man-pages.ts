@@ -1,10 +1,10 @@
 /** Writes the man pages to a directory: `write-man-pages.js <directory>`. A step of the build. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCommandRunner } from './command-runner.ts';
+import { createCommandRunner } from '../console/command-runner.ts';
 import { manPagesOf } from './man-page.ts';
 import { createProgram } from './program.ts';
-import { VERSION } from '../operations/version.ts';
+import { VERSION } from '../core/util/version.ts';
 
 const directory = process.argv[2]!;
 mkdirSync(directory, { recursive: true });

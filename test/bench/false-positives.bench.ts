@@ -1,7 +1,7 @@
-import { measureFalsePositives } from '../../src/ldm/filter-statistics.ts';
-import { falsePositiveRate, planFilter, predictedRate } from '../../src/ldm/formulas.ts';
-import { LdmFilter } from '../../src/ldm/ldm-filter.ts';
-import { fillRandomIds, randomWords } from '../../src/ldm/random-ids.ts';
+import { measureFalsePositives } from '../../src/core/ldm/filter-statistics.ts';
+import { falsePositiveRate, planFilter, predictedRate } from '../../src/core/ldm/formulas.ts';
+import { LdmFilter } from '../../src/core/ldm/ldm-filter.ts';
+import { fillRandomIds, randomWords } from '../../src/core/ldm/random-ids.ts';
 
 /** The false positive rate of one filter, by formula (1), as predicted and as measured. */
 export interface FalsePositiveBenchResult {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { planFilter } from '../../src/ldm/formulas.ts';
-import { LdmFilter, NO_ENTRY } from '../../src/ldm/ldm-filter.ts';
+import { planFilter } from '../../src/core/ldm/formulas.ts';
+import { LdmFilter, NO_ENTRY } from '../../src/core/ldm/ldm-filter.ts';
 
 /** Times are processor times: the work is one thread that never waits, and other programs disturb them less. */
 export interface FilterBenchResult {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FilterState } from '../../src/ldm/filter-state.ts';
-import { planFilter } from '../../src/ldm/formulas.ts';
-import { readImage } from '../../src/ldm/image-reader.ts';
-import { writeImage } from '../../src/ldm/image-writer.ts';
-import { LdmFilter } from '../../src/ldm/ldm-filter.ts';
+import { FilterState } from '../../src/core/ldm/filter-state.ts';
+import { planFilter } from '../../src/core/ldm/formulas.ts';
+import { readImage } from '../../src/core/ldm/image-reader.ts';
+import { writeImage } from '../../src/core/ldm/image-writer.ts';
+import { LdmFilter } from '../../src/core/ldm/ldm-filter.ts';
 import { createPrng } from '../support/prng.ts';
 
 export interface ImageBenchResult {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Command, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 
-import { HINTS, HINTS_ABOUT } from '../../src/cli/advice.ts';
-import { createCommandRunner } from '../../src/cli/command-runner.ts';
+import { HINTS, HINTS_ABOUT } from '../../src/console/advice.ts';
+import { createCommandRunner } from '../../src/console/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

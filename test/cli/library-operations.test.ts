@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 
-import { createCommandRunner } from '../../src/cli/command-runner.ts';
+import { createCommandRunner } from '../../src/console/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import * as library from '../../src/index.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { createCommandRunner } from '../../src/cli/command-runner.ts';
+import { createCommandRunner } from '../../src/console/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 const directory = join(import.meta.dirname, '../../dist/man');

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { NoticePrinter } from '../../src/cli/notice-printer.ts';
-import type { Output } from '../../src/cli/output.ts';
-import { sourceError } from '../../src/files/path-failures.ts';
-import { byteStringFromText } from '../../src/util/byte-string.ts';
-import { missingPackageError } from '../../src/util/optional-package.ts';
+import { NoticePrinter } from '../../src/console/output/notice-printer.ts';
+import type { Output } from '../../src/console/output/output.ts';
+import { sourceError } from '../../src/core/files/paths/path-failures.ts';
+import { byteStringFromText } from '../../src/core/util/byte-string.ts';
+import { missingPackageError } from '../../src/core/util/optional-package.ts';
 import { makeScenario } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
 

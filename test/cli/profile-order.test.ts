@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-import { withProfile } from '../../src/cli/profile.ts';
-import { resolveSettings } from '../../src/cli/settings.ts';
+import { withProfile } from '../../src/console/settings/profile.ts';
+import { resolveSettings } from '../../src/console/settings/settings.ts';
 import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 

@@ -1,10 +1,10 @@
 import { parse } from 'smol-toml';
 import { expect, test } from 'vitest';
 
-import { createCommandRunner } from '../../src/cli/command-runner.ts';
-import { applyToCommand, withProfile } from '../../src/cli/profile.ts';
-import type { Profile } from '../../src/cli/profile.ts';
-import { readTable } from '../../src/cli/profile-table.ts';
+import { createCommandRunner } from '../../src/console/command-runner.ts';
+import { applyToCommand, withProfile } from '../../src/console/settings/profile.ts';
+import type { Profile } from '../../src/console/settings/profile.ts';
+import { readTable } from '../../src/console/settings/profile-table.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 function profileOf(toml: string): Profile {

@@ -22,13 +22,13 @@ describe('start-up', () => {
     const names = [...staticImports(join(root, 'src/cli/main.ts'))].map((name) => relative(root, name));
     expect(names.toSorted()).toEqual([
       'node:fs',
-      'src/cli/exit-codes.ts',
       'src/cli/exit.ts',
       'src/cli/main.ts',
-      'src/cli/signals.ts',
-      'src/cli/version.ts',
-      'src/errors.ts',
-      'src/operations/version.ts',
+      'src/console/exit-codes.ts',
+      'src/console/signals.ts',
+      'src/console/version.ts',
+      'src/core/errors.ts',
+      'src/core/util/version.ts',
     ]);
   });
 

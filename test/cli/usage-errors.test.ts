@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createCommandRunner } from '../../src/cli/command-runner.ts';
+import { createCommandRunner } from '../../src/console/command-runner.ts';
 import { FOREIGN_COMMANDS } from '../../src/cli/error-report.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';

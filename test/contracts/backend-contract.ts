@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
-import { BackendError, CorruptDataError } from '../../src/errors.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
+import { BackendError, CorruptDataError } from '../../src/core/errors.ts';
 import { expectErrno, writeFile } from '../support/backend-actions.ts';
 import { testProperty } from '../support/property.ts';
 

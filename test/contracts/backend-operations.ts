@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import { CorruptDataError } from '../../src/errors.ts';
-import { DIRECTORIES } from '../../src/format/layout.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { CorruptDataError } from '../../src/core/errors.ts';
+import { DIRECTORIES } from '../../src/core/format/layout.ts';
 import { testProperty } from '../support/property.ts';
 
 /** What the repository expects of every place. `makeBackend` gives an empty one, and cleans up after itself. */

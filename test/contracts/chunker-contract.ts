@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cutBeforeEnd } from '../../src/chunking/chunker.ts';
-import type { Chunker, ChunkerParameters } from '../../src/chunking/chunker.ts';
+import { cutBeforeEnd } from '../../src/core/chunking/chunker.ts';
+import type { Chunker, ChunkerParameters } from '../../src/core/chunking/chunker.ts';
 import { createPrng } from '../support/prng.ts';
 import { streamCuts } from '../support/stream-cuts.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { describe, expect, it } from 'vitest';
 
-import type { Coordinator } from '../../src/realm/coordinator.ts';
+import type { Coordinator } from '../../src/realm/coordination/coordinator.ts';
 
 /** Opens another client of the same coordinator. */
 export type OpenClient = () => Promise<Coordinator>;

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { CorruptDataError, FilterFullError, LdmError } from '../../src/errors.ts';
-import { fillRandomIds } from '../../src/ldm/random-ids.ts';
-import type { ErasableFilter, MembershipFilter, MergeableFilter } from '../../src/filter-family/membership-filter.ts';
+import { CorruptDataError, FilterFullError, LdmError } from '../../src/core/errors.ts';
+import { fillRandomIds } from '../../src/core/ldm/random-ids.ts';
+import type { ErasableFilter, MembershipFilter, MergeableFilter } from '../../src/filters/family/membership-filter.ts';
 import { createPrng, type Prng } from '../support/prng.ts';
 import { expectRefused, expectRefusedOrMeant, forgeries, mutations } from './membership-hostile.ts';
 import { runSteps, stepKinds } from './membership-model.ts';

@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 
 import { expect } from 'vitest';
 
-import { CorruptDataError } from '../../src/errors.ts';
-import type { MembershipFilter } from '../../src/filter-family/membership-filter.ts';
+import { CorruptDataError } from '../../src/core/errors.ts';
+import type { MembershipFilter } from '../../src/filters/family/membership-filter.ts';
 import { createPrng } from '../support/prng.ts';
 import { inSoak } from '../support/soak.ts';
 import type { MembershipSubject } from './membership-subject.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 
-import { FilterFullError } from '../../src/errors.ts';
-import type { ErasableFilter, MembershipFilter } from '../../src/filter-family/membership-filter.ts';
+import { FilterFullError } from '../../src/core/errors.ts';
+import type { ErasableFilter, MembershipFilter } from '../../src/filters/family/membership-filter.ts';
 import type { MembershipSubject } from './membership-subject.ts';
 
 export const stepKinds = ['add', 'add', 'add', 'delete', 'has', 'save'] as const;

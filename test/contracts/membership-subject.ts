@@ -1,4 +1,4 @@
-import type { MembershipFilter } from '../../src/filter-family/membership-filter.ts';
+import type { MembershipFilter } from '../../src/filters/family/membership-filter.ts';
 import type { Prng } from '../support/prng.ts';
 
 export interface MembershipOptions {

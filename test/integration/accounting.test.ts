@@ -3,14 +3,14 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { measureRelease } from '../../src/ldm/fold-release.ts';
-import { PACK_HEADER_BYTES, PACK_TRAILER_BYTES } from '../../src/format/constants.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import { collectStats } from '../../src/operations/stats.ts';
-import { Repository } from '../../src/repository/repository.ts';
+import { measureRelease } from '../../src/core/ldm/fold-release.ts';
+import { PACK_HEADER_BYTES, PACK_TRAILER_BYTES } from '../../src/core/format/constants.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { collectStats } from '../../src/verbs/stats/stats.ts';
+import { Repository } from '../../src/core/repository/repository.ts';
 import { readPackedChunks, readRoots, totalFreedBy, totalOf } from '../support/brute-force.ts';
 import type { PackedChunk } from '../support/brute-force.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';

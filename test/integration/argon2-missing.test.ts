@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { decodeKeyFile } from '../../src/format/key-file.ts';
+import { decodeKeyFile } from '../../src/core/format/key-file.ts';
 import type { Scenario } from '../cli/scenario.ts';
 import { PASSWORD, makeEncryptedRepository } from '../support/encrypted-repository.ts';
 import type { EncryptedRepository } from '../support/encrypted-repository.ts';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
 
-import { nativeCalls } from '../../src/files/native.ts';
-import { byteStringFromBytes, byteStringFromText, fsPath, joinPath } from '../../src/util/byte-string.ts';
-import type { ByteString } from '../../src/util/byte-string.ts';
+import { nativeCalls } from '../../src/core/files/native/native.ts';
+import { byteStringFromBytes, byteStringFromText, fsPath, joinPath } from '../../src/core/util/byte-string.ts';
+import type { ByteString } from '../../src/core/util/byte-string.ts';
 import { NO_ATTRIBUTE_TOOLS, dumpAttributes } from '../support/attribute-dump.ts';
 import { bringBack, makeStage, save } from '../support/attribute-stage.ts';
 import { diffTrees } from '../support/compare-trees.ts';

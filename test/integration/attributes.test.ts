@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { expect, test, vi } from 'vitest';
 
-import { exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
-import { nativeCalls } from '../../src/files/native.ts';
+import { exitCodeOfRestore } from '../../src/console/exit-codes.ts';
+import { nativeCalls } from '../../src/core/files/native/native.ts';
 import { NO_ATTRIBUTE_TOOLS, dumpAttributes } from '../support/attribute-dump.ts';
 import { bringBack, makeStage, makeTree, save } from '../support/attribute-stage.ts';
 import { diffTrees } from '../support/compare-trees.ts';

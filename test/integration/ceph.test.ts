@@ -6,6 +6,6 @@ import './ceph/groups.ts';
 import './ceph/wrong-answers.ts';
 
 // So that a few megabytes are many packs. The built program, which runs in processes of its own, has its usual sizes.
-vi.mock('../../src/store/store-sizes.ts', () => ({
+vi.mock('../../src/core/store/store-sizes.ts', () => ({
   DEFAULT_STORE_SIZES: { blockRawBytes: 2 ** 18, packBytes: 2 ** 20, segmentBytes: 2 ** 23 },
 }));

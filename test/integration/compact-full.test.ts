@@ -3,12 +3,12 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { isDiskFull } from '../../src/errors.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import type { Notice } from '../../src/operations/notices.ts';
+import { isDiskFull } from '../../src/core/errors.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import type { Notice } from '../../src/core/session/notices.ts';
 import { checkAll, filesIn } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { LimitedBackend, usedBytesOf } from '../support/limited-backend.ts';

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { BackendError, RefusedError } from '../../src/errors.ts';
-import { encodeSegment } from '../../src/format/segment.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { check } from '../../src/operations/check.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import { sha256 } from '../../src/crypto/sha256.ts';
-import { readSegment } from '../../src/repository/manifests.ts';
-import { Repository } from '../../src/repository/repository.ts';
+import { BackendError, RefusedError } from '../../src/core/errors.ts';
+import { encodeSegment } from '../../src/core/format/segment.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { sha256 } from '../../src/core/crypto/sha256.ts';
+import { readSegment } from '../../src/core/repository/manifests.ts';
+import { Repository } from '../../src/core/repository/repository.ts';
 import { filesIn } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';

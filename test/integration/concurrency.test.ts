@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { RepositoryLock } from '../../src/repository/lock.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { RepositoryLock } from '../../src/core/repository/locks/lock.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeProcessScenario } from '../support/process-scenario.ts';
 import type { ProcessScenario } from '../support/process-scenario.ts';

@@ -1,17 +1,17 @@
-import { packName } from '../../src/format/layout.ts';
+import { packName } from '../../src/core/format/layout.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { CorruptDataError, RefusedError } from '../../src/errors.ts';
-import { decodeCondemnation } from '../../src/format/condemnation.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { undeleteSnapshots } from '../../src/operations/delete.ts';
-import { repair } from '../../src/operations/repair.ts';
+import { CorruptDataError, RefusedError } from '../../src/core/errors.ts';
+import { decodeCondemnation } from '../../src/core/format/condemnation.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
-import { restore } from '../../src/operations/restore.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { makeCondemned } from '../support/condemned-stage.ts';
 import { checkAll, filesIn, flip, packsOfKind } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';

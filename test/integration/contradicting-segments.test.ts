@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { check } from '../../src/operations/check.ts';
-import { repair } from '../../src/operations/repair.ts';
-import { restore } from '../../src/operations/restore.ts';
-import { DATA, chunkIdOf } from '../format/stranger-packs.ts';
-import { fileEntry } from '../format/stranger-writer.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
+import { DATA, chunkIdOf } from '../core/format/stranger-packs.ts';
+import { fileEntry } from '../core/format/stranger-writer.ts';
 import { HostilePlace } from '../support/fuzz/hostile-repository.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { threadsOfTests } from '../support/test-threads.ts';

@@ -1,13 +1,13 @@
 import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { check } from '../../src/operations/check.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { rebalanceGroups } from '../../src/operations/group-moves.ts';
-import { listGroups } from '../../src/operations/groups.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { rebalanceGroups } from '../../src/core/copies/group-moves.ts';
+import { listGroups } from '../../src/verbs/group/groups.ts';
 import { FaultyGroup, makeStage, runWith } from '../support/faulty-group.ts';
 import type { Stage } from '../support/faulty-group.ts';
 import { keepDirectory } from '../support/kept-directory.ts';

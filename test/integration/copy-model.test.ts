@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { CancelledError, LdmError } from '../../src/errors.ts';
-import { copySnapshots } from '../../src/operations/copy.ts';
+import { CancelledError, LdmError } from '../../src/core/errors.ts';
+import { copySnapshots } from '../../src/verbs/copy/copy.ts';
 import { CopyModel } from '../support/copy-model.ts';
 import { FaultyBackend, SimulatedCrash } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';

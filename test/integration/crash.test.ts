@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { initRepository, repositoryExists } from '../../src/operations/init.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { initRepository, repositoryExists } from '../../src/core/creating/init.ts';
 import { examineAftermath, partsAt } from '../support/aftermath.ts';
 import { describeTree } from '../support/compare-trees.ts';
 import { ACTS, BACKUP, COMPACT, FIRST_BACKUP, SMALL_INIT, backupWork, setStage } from '../support/crash-stage.ts';

@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { check } from '../../src/operations/check.ts';
-import { initRepository, initRepositoryIfMissing } from '../../src/operations/init.ts';
-import type { RepositoryMemory } from '../../src/operations/repository-memory.ts';
-import { withRepository } from '../../src/operations/context.ts';
-import { repositoryExists } from '../../src/repository/create-repository.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { initRepository, initRepositoryIfMissing } from '../../src/core/creating/init.ts';
+import type { RepositoryMemory } from '../../src/core/session/repository-memory.ts';
+import { withRepository } from '../../src/core/session/context.ts';
+import { repositoryExists } from '../../src/core/repository/create-repository.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
 import { runLdm } from '../support/run-ldm.ts';

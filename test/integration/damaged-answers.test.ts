@@ -3,15 +3,15 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { LdmError } from '../../src/errors.ts';
-import { checkStorage } from '../../src/operations/check-storage.ts';
-import { check } from '../../src/operations/check.ts';
-import { compact } from '../../src/operations/compact.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { repair } from '../../src/operations/repair.ts';
-import { restore } from '../../src/operations/restore.ts';
-import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { LdmError } from '../../src/core/errors.ts';
+import { checkStorage } from '../../src/verbs/check/check-storage.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
+import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
 import { contextOf, setEncryptedStage } from '../support/encrypted-stage.ts';
 import type { EncryptedStage } from '../support/encrypted-stage.ts';
 import { checkAll, filesIn, presentIds, setDamageStage, tryRestore } from '../support/damage.ts';

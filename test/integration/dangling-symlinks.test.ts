@@ -2,10 +2,10 @@ import { lstatSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import { exitCodeOfCheck, exitCodeOfRepair } from '../../src/cli/exit-codes.ts';
-import { check } from '../../src/operations/check.ts';
-import { checkStorage } from '../../src/operations/check-storage.ts';
-import { repair } from '../../src/operations/repair.ts';
+import { exitCodeOfCheck, exitCodeOfRepair } from '../../src/console/exit-codes.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { checkStorage } from '../../src/verbs/check/check-storage.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
 import { examineAftermath } from '../support/aftermath.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { ACTS, BACKUP, backupWork, setStage } from '../support/crash-stage.ts';

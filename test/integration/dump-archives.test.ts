@@ -3,9 +3,9 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { dump } from '../../src/operations/dump.ts';
-import type { DumpOptions, DumpResult } from '../../src/operations/dump.ts';
-import { importTar } from '../../src/operations/import-tar.ts';
+import { dump } from '../../src/verbs/dump/dump.ts';
+import type { DumpOptions, DumpResult } from '../../src/verbs/dump/dump.ts';
+import { importTar } from '../../src/verbs/import-tar/import-tar.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import type { DiffTreesOptions } from '../support/compare-trees.ts';
 import { makeRandomTree } from '../support/random-tree.ts';

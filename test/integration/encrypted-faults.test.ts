@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { isCommitName } from '../../src/format/layout.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import { repair } from '../../src/operations/repair.ts';
-import { unlock } from '../../src/repository/key-files.ts';
+import { isCommitName } from '../../src/core/format/layout.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
+import { unlock } from '../../src/core/repository/keys/key-files.ts';
 import { deleted, flipped, importantNames, judge, put, swapped, truncated } from '../support/encrypted-faults.ts';
 import type { Fault } from '../support/encrypted-faults.ts';
 import { STAGE_PASSWORD, contextOf, setEncryptedStage } from '../support/encrypted-stage.ts';

@@ -12,8 +12,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import type { TreeEntry } from '../../src/format/tree.ts';
-import { listFiles } from '../../src/operations/ls.ts';
+import type { TreeEntry } from '../../src/core/format/tree/tree.ts';
+import { listFiles } from '../../src/verbs/ls/ls.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeRandomTree } from '../support/random-tree.ts';
 import { seedsOf } from '../support/seeds.ts';

@@ -2,16 +2,16 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { RefusedError, WrongPasswordError } from '../../src/errors.ts';
-import { sha256 } from '../../src/crypto/sha256.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { drainGroup } from '../../src/operations/group-moves.ts';
-import { addGroup, listGroups } from '../../src/operations/groups.ts';
-import { repair } from '../../src/operations/repair.ts';
-import { listSnapshots } from '../../src/operations/snapshots.ts';
-import { tagSnapshots } from '../../src/operations/tag.ts';
-import { filesOfSnapshot, openStranger, readStoredFiles } from '../format/stranger-repository.ts';
+import { RefusedError, WrongPasswordError } from '../../src/core/errors.ts';
+import { sha256 } from '../../src/core/crypto/sha256.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { drainGroup } from '../../src/core/copies/group-moves.ts';
+import { addGroup, listGroups } from '../../src/verbs/group/groups.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
+import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
+import { tagSnapshots } from '../../src/verbs/tag/tag.ts';
+import { filesOfSnapshot, openStranger, readStoredFiles } from '../core/format/stranger-repository.ts';
 import { memoryBucket } from '../support/buckets.ts';
 import { FROZEN, frozenNames, readManifest } from '../support/frozen/frozen-repository.ts';
 import { expectClean, expectTree, hide, repositoryIn, thaw, treesOf } from '../support/frozen/thaw.ts';

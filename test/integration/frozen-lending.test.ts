@@ -3,14 +3,14 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { backup } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { adopt } from '../../src/operations/realm/adopt.ts';
-import { locate } from '../../src/operations/realm/locate.ts';
-import { realmStatus } from '../../src/operations/realm/status.ts';
-import { restore } from '../../src/operations/restore.ts';
-import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { adopt } from '../../src/realm/verbs/adopt/adopt.ts';
+import { locate } from '../../src/realm/verbs/locate/locate.ts';
+import { realmStatus } from '../../src/realm/verbs/realm/status.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
+import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
 import { backupsIn, expectClean, expectTree, hide, settle, settled, thaw, treesOf } from '../support/frozen/thaw.ts';
 import type { Thawed } from '../support/frozen/thaw.ts';
 import { ALL } from '../support/lending-pair.ts';

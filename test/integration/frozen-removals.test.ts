@@ -3,12 +3,12 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { RefusedError } from '../../src/errors.ts';
-import { packName } from '../../src/format/layout.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { readStoredFiles } from '../format/stranger-repository.ts';
+import { RefusedError } from '../../src/core/errors.ts';
+import { packName } from '../../src/core/format/layout.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { readStoredFiles } from '../core/format/stranger-repository.ts';
 import { makeWork } from '../support/frozen/frozen-work.ts';
 import { backupsIn, expectClean, expectTree, repositoryIn, treesOf } from '../support/frozen/thaw.ts';
 import type { Thawed } from '../support/frozen/thaw.ts';

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { backup } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { repair } from '../../src/operations/repair.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
 import { frozenNames, readManifest } from '../support/frozen/frozen-repository.ts';
 import { backupsIn, expectClean, expectTree, repositoryIn, treesOf } from '../support/frozen/thaw.ts';
 import type { Thawed } from '../support/frozen/thaw.ts';

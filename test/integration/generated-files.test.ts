@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { readMetadata } from '../../src/files/source-metadata.ts';
-import { SourceStream } from '../../src/files/source-stream.ts';
-import { byteStringFromText } from '../../src/util/byte-string.ts';
+import { readMetadata } from '../../src/core/files/source/source-metadata.ts';
+import { SourceStream } from '../../src/core/files/source/source-stream.ts';
+import { byteStringFromText } from '../../src/core/util/byte-string.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import { testNeeding } from '../support/tools.ts';
 import { NO_ROOT } from '../support/unprivileged.ts';

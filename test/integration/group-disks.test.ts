@@ -2,12 +2,12 @@ import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync }
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { backup } from '../../src/operations/backup.ts';
-import { check } from '../../src/operations/check.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts';
-import { listGroups, setGroupState } from '../../src/operations/groups.ts';
-import { repair } from '../../src/operations/repair.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { drainGroup, rebalanceGroups } from '../../src/core/copies/group-moves.ts';
+import { listGroups, setGroupState } from '../../src/verbs/group/groups.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
 import { Ext4Disk } from '../support/ext4-disk.ts';
 import { fill, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { BackendError, LdmError } from '../../src/errors.ts';
-import type { BackendErrorKind } from '../../src/errors.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts';
-import { addGroup, listGroups } from '../../src/operations/groups.ts';
+import { BackendError, LdmError } from '../../src/core/errors.ts';
+import type { BackendErrorKind } from '../../src/core/errors.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { drainGroup, rebalanceGroups } from '../../src/core/copies/group-moves.ts';
+import { addGroup, listGroups } from '../../src/verbs/group/groups.ts';
 import { backupInto, keepGrouped, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 import { inSoak } from '../support/soak.ts';

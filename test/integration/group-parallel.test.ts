@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { backup } from '../../src/operations/backup.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
 import { fill, makeGrouped } from '../support/grouped-repository.ts';
 
 it('a backup writes packs to both groups at the same time', async () => {

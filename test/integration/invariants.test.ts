@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { backup } from '../../src/operations/backup.ts';
-import { check } from '../../src/operations/check.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { Repository } from '../../src/repository/repository.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { Repository } from '../../src/core/repository/repository.ts';
 import { BACKUP, COMPACT, DELETE, UNDELETE, setStage } from '../support/crash-stage.ts';
 import type { Stage } from '../support/crash-stage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';

@@ -2,7 +2,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
 import { makeEndlessHome } from '../cli/endless-backup.ts';
 import { startLdm } from '../cli/start-ldm.ts';
 import { examineAftermath } from '../support/aftermath.ts';
@@ -67,7 +67,7 @@ describe('after kill -9 the program finds a sound repository', () => {
 });
 
 describe('a signal in the middle of a backup', () => {
-  // In the suite, test/cli/signals.test.ts sends the others to a backup.
+  // In the suite, test/console/signals.test.ts sends the others to a backup.
   const signals: readonly (readonly [NodeJS.Signals, number])[] = [
     ['SIGINT', 130],
     ['SIGTERM', 143],

@@ -3,12 +3,12 @@ import { basename, join } from 'node:path';
 
 import { beforeEach, expect, test } from 'vitest';
 
-import { decodeCondemnation } from '../../src/format/condemnation.ts';
-import { packName } from '../../src/format/layout.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { restore } from '../../src/operations/restore.ts';
+import { decodeCondemnation } from '../../src/core/format/condemnation.ts';
+import { packName } from '../../src/core/format/layout.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { checkAll, filesIn } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';

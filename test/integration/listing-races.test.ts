@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { listFiles } from '../../src/operations/ls.ts';
-import { restore } from '../../src/operations/restore.ts';
-import { showSnapshot } from '../../src/operations/snapshots.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { listFiles } from '../../src/verbs/ls/ls.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
+import { showSnapshot } from '../../src/verbs/snapshots/snapshots.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { DIRECTORIES, packName } from '../../src/format/layout.ts';
+import { DIRECTORIES, packName } from '../../src/core/format/layout.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { addLitter } from '../support/litter.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { check } from '../../src/operations/check.ts';
-import { encodeLockName } from '../../src/repository/lock-name.ts';
-import { currentLockOwner } from '../../src/repository/lock-owner.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { encodeLockName } from '../../src/core/repository/locks/lock-name.ts';
+import { currentLockOwner } from '../../src/core/repository/locks/lock-owner.ts';
 import { examineAftermath, restoreOne } from '../support/aftermath.ts';
 import { describeTree } from '../support/compare-trees.ts';
 import { compileForChild } from '../support/compile-for-child.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
-import type { FileWriter } from '../../src/backend/file-system-backend.ts';
-import { RefusedError } from '../../src/errors.ts';
-import { isCommitName } from '../../src/format/layout.ts';
-import { compact } from '../../src/operations/compact.ts';
-import type { Notice } from '../../src/operations/notices.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
+import type { FileWriter } from '../../src/core/backend/file-system-backend.ts';
+import { RefusedError } from '../../src/core/errors.ts';
+import { isCommitName } from '../../src/core/format/layout.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import type { Notice } from '../../src/core/session/notices.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
 import { BACKUP, FIRST_BACKUP, backupWork, setStage } from '../support/crash-stage.ts';
 import type { Stage } from '../support/crash-stage.ts';
 import { checkAll, filesIn, flip, missing, tryRestore } from '../support/damage.ts';

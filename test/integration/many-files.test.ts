@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { CancelledError } from '../../src/errors.ts';
-import { createProgress } from '../../src/operations/context.ts';
-import { listFiles } from '../../src/operations/ls.ts';
-import { byteStringFromText } from '../../src/util/byte-string.ts';
-import { pathOf } from '../../src/util/path-node.ts';
-import type { PathNode } from '../../src/util/path-node.ts';
+import { CancelledError } from '../../src/core/errors.ts';
+import { createProgress } from '../../src/core/session/context.ts';
+import { listFiles } from '../../src/verbs/ls/ls.ts';
+import { byteStringFromText } from '../../src/core/util/byte-string.ts';
+import { pathOf } from '../../src/core/util/path-node.ts';
+import type { PathNode } from '../../src/core/util/path-node.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { openFilesOf } from '../support/open-files.ts';
 import { createPrng } from '../support/prng.ts';

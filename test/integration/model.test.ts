@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { CancelledError } from '../../src/errors.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
+import { CancelledError } from '../../src/core/errors.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { FaultOptions } from '../support/faulty-backend.ts';
 import { createPrng } from '../support/prng.ts';

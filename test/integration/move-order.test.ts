@@ -2,10 +2,10 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import type { Backend } from '../../src/backend/backend.ts';
-import { RefusedError } from '../../src/errors.ts';
-import { drainGroup } from '../../src/operations/group-moves.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { RefusedError } from '../../src/core/errors.ts';
+import { drainGroup } from '../../src/core/copies/group-moves.ts';
 import { backupInto, makeGrouped, packsAt } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { withRepository } from '../../src/operations/context.ts';
-import { Domains } from '../../src/operations/realm/domains.ts';
-import { lookUp } from '../../src/operations/realm/look-up.ts';
-import { withRealm } from '../../src/operations/realm/realm.ts';
+import { withRepository } from '../../src/core/session/context.ts';
+import { Domains } from '../../src/realm/domains/domains.ts';
+import { lookUp } from '../../src/realm/verbs/locate/look-up.ts';
+import { withRealm } from '../../src/realm/domains/realm.ts';
 import { liveIdsOf, makeRealm } from '../support/lending-pair.ts';
 import type { Member } from '../support/lending-pair.ts';
 import { createPrng } from '../support/prng.ts';

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 
 import { Redis } from 'ioredis';
 
-import type * as AnswerCache from '../../src/realm/answer-cache.ts';
-import type * as OpenCoordinator from '../../src/realm/open-coordinator.ts';
+import type * as AnswerCache from '../../src/realm/agents/answer-cache.ts';
+import type * as OpenCoordinator from '../../src/realm/coordination/open-coordinator.ts';
 import { RealmScene } from '../support/realm-servers.ts';
 import { redisProblem, startRedis } from '../support/redis-server.ts';
 import type { RedisServer } from '../support/redis-server.ts';
@@ -22,14 +22,14 @@ const BURST = inSoak(4, 2);
 
 /** How long a command waits for ZooKeeper: longer than any pause of a busy machine, but only a moment while it is down. */
 const deadline = vi.hoisted(() => ({ ms: 300_000 }));
-vi.mock('../../src/realm/open-coordinator.ts', async (importOriginal) => {
+vi.mock('../../src/realm/coordination/open-coordinator.ts', async (importOriginal) => {
   const original = await importOriginal<typeof OpenCoordinator>();
   const openCoordinator: typeof original.openCoordinator = async (place, options) =>
     original.openCoordinator(place, { deadlineMs: deadline.ms, ...options });
   return { ...original, openCoordinator };
 });
 /** And for Redis: longer than any pause of a busy machine. */
-vi.mock('../../src/realm/answer-cache.ts', async (importOriginal) => {
+vi.mock('../../src/realm/agents/answer-cache.ts', async (importOriginal) => {
   const original = await importOriginal<typeof AnswerCache>();
   const openAnswerCache: typeof original.openAnswerCache = async (url, options) =>
     original.openAnswerCache(url, { ...options, deadlineMs: 300_000 });

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import type * as OpenCoordinator from '../../src/realm/open-coordinator.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import type * as OpenCoordinator from '../../src/realm/coordination/open-coordinator.ts';
 import { DomainHere } from '../support/domain-here.ts';
 import { whileAway } from '../support/realm-faults.ts';
 import { RealmScene } from '../support/realm-servers.ts';
@@ -20,7 +20,7 @@ const BURST = 100;
 
 /** For who reaches the server at a certain place: a session that expires soon, and no long wait for an answer. */
 const impatient = vi.hoisted((): { place?: string; options?: object } => ({}));
-vi.mock('../../src/realm/open-coordinator.ts', async (importOriginal) => {
+vi.mock('../../src/realm/coordination/open-coordinator.ts', async (importOriginal) => {
   const original = await importOriginal<typeof OpenCoordinator>();
   const openCoordinator: typeof original.openCoordinator = async (place, options) =>
     original.openCoordinator(place, place === impatient.place ? { ...options, ...impatient.options } : options);

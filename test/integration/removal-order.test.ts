@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { compact } from '../../src/operations/compact.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { repair } from '../../src/operations/repair.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
 import { COMPACT, setStage } from '../support/crash-stage.ts';
 import { flip, packsOfKind, setDamageStage, spoil } from '../support/damage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';

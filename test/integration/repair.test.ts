@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
 import { backupWork } from '../support/crash-stage.ts';
 import type { Stage } from '../support/crash-stage.ts';
 import {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { listSnapshots } from '../../src/operations/snapshots.ts';
-import { pinSnapshots } from '../../src/operations/tag.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
+import { pinSnapshots } from '../../src/verbs/tag/tag.ts';
 import { BACKUP, setStage } from '../support/crash-stage.ts';
 import { checkAll } from '../support/damage.ts';
 import { someOfEachKind, chooseSteps } from '../support/fault-steps.ts';

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 
-import { applyPolicy } from '../../src/operations/retention/retention-policy.ts';
-import type { PolicyResult, RetentionPolicy } from '../../src/operations/retention/retention-policy.ts';
-import { groupSnapshots } from '../../src/operations/retention/snapshot-groups.ts';
-import type { GroupMember } from '../../src/operations/retention/snapshot-groups.ts';
-import { matchesFilter } from '../../src/operations/snapshot-filter.ts';
-import type { SnapshotFilter } from '../../src/operations/snapshot-filter.ts';
-import { textOf } from '../../src/util/byte-string.ts';
+import { applyPolicy } from '../../src/verbs/forget/retention-policy.ts';
+import type { PolicyResult, RetentionPolicy } from '../../src/verbs/forget/retention-policy.ts';
+import { groupSnapshots } from '../../src/core/snapshots/snapshot-groups.ts';
+import type { GroupMember } from '../../src/core/snapshots/snapshot-groups.ts';
+import { matchesFilter } from '../../src/core/snapshots/snapshot-filter.ts';
+import type { SnapshotFilter } from '../../src/core/snapshots/snapshot-filter.ts';
+import { textOf } from '../../src/core/util/byte-string.ts';
 import { createPrng } from '../support/prng.ts';
 import { randomMoments, randomPolicy, listingOf, resticSnapshotOf } from '../support/random-retention.ts';
 import type { Moment } from '../support/random-retention.ts';

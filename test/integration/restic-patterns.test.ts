@@ -8,7 +8,7 @@ import { randomName, randomPattern, resticExcludes } from '../support/restic-fil
 import type { Restic } from '../support/restic.ts';
 import { seedsOf } from '../support/seeds.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
-import { listPaths } from '../operations/source-tree.ts';
+import { listPaths } from '../verbs/backup/source-tree.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 const RESTIC_RUNS = 4;

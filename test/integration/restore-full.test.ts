@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { restore } from '../../src/operations/restore.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeTestRepository } from '../support/test-repository.ts';

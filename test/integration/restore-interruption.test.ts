@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CancelledError } from '../../src/errors.ts';
-import type { RestoreOptions } from '../../src/operations/restore.ts';
-import { restore } from '../../src/operations/restore.ts';
+import { CancelledError } from '../../src/core/errors.ts';
+import type { RestoreOptions } from '../../src/verbs/restore/restore.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { startLdm } from '../cli/start-ldm.ts';
 import type { RunningLdm } from '../cli/start-ldm.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';

@@ -18,8 +18,8 @@ import { join } from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { TargetError } from '../../src/errors.ts';
-import type { OverwriteMode } from '../../src/operations/restore.ts';
+import { TargetError } from '../../src/core/errors.ts';
+import type { OverwriteMode } from '../../src/verbs/restore/restore.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
 import { makeTemporaryDirectory, memoryDirectory, removeTree } from '../support/temp-directory.ts';

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import type { OverwriteMode } from '../../src/operations/restore.ts';
+import type { OverwriteMode } from '../../src/verbs/restore/restore.ts';
 import { diffTrees } from '../support/compare-trees.ts';
 import { makeTestRepository } from '../support/test-repository.ts';
 import { NEEDS_ROOT, giveToNobody, isRoot, withoutPrivileges } from '../support/unprivileged.ts';

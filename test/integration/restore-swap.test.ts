@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import * as native from '../../src/files/native.ts';
-import { StateReader } from '../../src/repository/state-reader.ts';
+import * as native from '../../src/core/files/native/native.ts';
+import { StateReader } from '../../src/core/repository/state-reader.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { createPrng } from '../support/prng.ts';
 import { inSoak } from '../support/soak.ts';

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { DEFAULT_CHUNKER } from '../../src/chunking/chunker.ts';
-import type { ChunkerParameters } from '../../src/chunking/chunker.ts';
-import { createChunker } from '../../src/chunking/create-chunker.ts';
-import { ChunkHasher } from '../../src/crypto/chunk-hasher.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { check } from '../../src/operations/check.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import { repair } from '../../src/operations/repair.ts';
-import { restore } from '../../src/operations/restore.ts';
+import { DEFAULT_CHUNKER } from '../../src/core/chunking/chunker.ts';
+import type { ChunkerParameters } from '../../src/core/chunking/chunker.ts';
+import { createChunker } from '../../src/core/chunking/create-chunker.ts';
+import { ChunkHasher } from '../../src/core/crypto/chunk-hasher.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { inSoak } from '../support/soak.ts';

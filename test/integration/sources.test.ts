@@ -15,12 +15,12 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { SourceError } from '../../src/errors.ts';
-import type { TreeEntry } from '../../src/format/tree.ts';
-import { backup } from '../../src/operations/backup.ts';
-import type { BackupResult } from '../../src/operations/backup.ts';
-import { createProgress } from '../../src/operations/context.ts';
-import { listFiles } from '../../src/operations/ls.ts';
+import { SourceError } from '../../src/core/errors.ts';
+import type { TreeEntry } from '../../src/core/format/tree/tree.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import type { BackupResult } from '../../src/verbs/backup/backup.ts';
+import { createProgress } from '../../src/core/session/context.ts';
+import { listFiles } from '../../src/verbs/ls/ls.ts';
 import { openFilesOf } from '../support/open-files.ts';
 import { createPrng } from '../support/prng.ts';
 import { createSignalHook } from '../support/signal-hook.ts';

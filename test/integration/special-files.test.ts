@@ -3,12 +3,12 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { CorruptDataError } from '../../src/errors.ts';
-import { mayBeDamaged } from '../../src/format/own-names.ts';
-import { check } from '../../src/operations/check.ts';
-import { repair } from '../../src/operations/repair.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { CorruptDataError } from '../../src/core/errors.ts';
+import { mayBeDamaged } from '../../src/core/format/own-names.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
 import { runLdmHere } from '../support/run-ldm-here.ts';
 import type { RunLdmResult } from '../support/run-ldm.ts';
 import { sftpBackend, sftpProblem } from '../support/sftp-server.ts';

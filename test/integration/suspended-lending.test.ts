@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
-import { initRepository } from '../../src/operations/init.ts';
-import { createRealm } from '../../src/operations/realm/create.ts';
-import { joinRealm } from '../../src/operations/realm/join.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { createRealm } from '../../src/realm/verbs/realm/create.ts';
+import { joinRealm } from '../../src/realm/verbs/realm/join.ts';
 import { BROKEN_ORDERS } from '../support/broken-lending.ts';
 import { LendingModel } from '../support/lending-model.ts';
 import type { OpenSide, Pair } from '../support/lending-model.ts';

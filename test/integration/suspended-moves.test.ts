@@ -2,12 +2,12 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { RefusedError } from '../../src/errors.ts';
-import { check } from '../../src/operations/check.ts';
-import { compact } from '../../src/operations/compact.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { drainGroup, rebalanceGroups } from '../../src/operations/group-moves.ts';
-import { listGroups, setCopies, setGroupState } from '../../src/operations/groups.ts';
+import { RefusedError } from '../../src/core/errors.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { drainGroup, rebalanceGroups } from '../../src/core/copies/group-moves.ts';
+import { listGroups, setCopies, setGroupState } from '../../src/verbs/group/groups.ts';
 import { backupInto, fill, keepGrouped, makeGrouped } from '../support/grouped-repository.ts';
 import type { GroupedRepository } from '../support/grouped-repository.ts';
 import { inSoak } from '../support/soak.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
-import { isCommitName } from '../../src/format/layout.ts';
-import { initRepository } from '../../src/operations/init.ts';
+import { isCommitName } from '../../src/core/format/layout.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { runSeeded } from '../support/repeatable-runs.ts';

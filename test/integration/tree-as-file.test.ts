@@ -3,13 +3,13 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { backup } from '../../src/operations/backup.ts';
-import { check } from '../../src/operations/check.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import { restore } from '../../src/operations/restore.ts';
-import { decodeTree } from '../../src/format/tree.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
+import { decodeTree } from '../../src/core/format/tree/tree.ts';
 import { countReferences, filterCounts, readPackedChunks, readRoots } from '../support/brute-force.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
-import { CorruptDataError } from '../../src/errors.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { repair } from '../../src/operations/repair.ts';
-import { restore } from '../../src/operations/restore.ts';
+import { CorruptDataError } from '../../src/core/errors.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { checkAll, filesIn, flip, missing } from '../support/damage.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';

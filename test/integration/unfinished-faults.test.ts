@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import { backup } from '../../src/operations/backup.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
 import { describeTree } from '../support/compare-trees.ts';
 import { FIRST_BACKUP, setStage } from '../support/crash-stage.ts';
 import type { Act, Stage } from '../support/crash-stage.ts';

@@ -3,11 +3,11 @@ import { basename, join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { LdmError } from '../../src/errors.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { restore } from '../../src/operations/restore.ts';
+import { LdmError } from '../../src/core/errors.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { checkAll } from '../support/damage.ts';
 import { changesName } from '../support/fault-steps.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { sha256 } from '../../src/crypto/sha256.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../src/format/snapshot.ts';
+import { sha256 } from '../../src/core/crypto/sha256.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/core/format/snapshot.ts';
 import { describeDeepTree, makeDeepTree, removeTree } from '../support/deep-tree.ts';
 import { cleanEnvironment, ldmProgram } from '../support/run-ldm.ts';
 import { temporaryDirectory } from '../support/temp-directory.ts';

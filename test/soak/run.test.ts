@@ -21,7 +21,7 @@ it('the soak has each file with seeds, fault loops or a full size, and no other'
   expect(files).toContain('test/soak/large-trees.soak.ts');
   // By way of other modules: the first for its fault loops, the second for its properties.
   expect(files).toContain('test/integration/broken-order.test.ts');
-  expect(files).toContain('test/backend/local-backend.test.ts');
+  expect(files).toContain('test/core/backend/local-backend.test.ts');
   expect(files).not.toContain('test/tidy.test.ts');
   // It imports only types from a module with seeds.
   expect(files).not.toContain('test/ci/summarize.test.ts');

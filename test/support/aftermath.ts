@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import { compact } from '../../src/operations/compact.ts';
-import { restore } from '../../src/operations/restore.ts';
-import { listOptional } from '../../src/repository/listing.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
+import { listOptional } from '../../src/core/repository/listing.ts';
 import { diffTrees } from './compare-trees.ts';
 import { backupWork } from './crash-stage.ts';
 import type { Stage, TreeDescription } from './crash-stage.ts';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { readHoleMap } from '../../src/files/hole-map.ts';
+import { readHoleMap } from '../../src/core/files/source/hole-map.ts';
 import { describeTree } from './compare-trees.ts';
 import { missingTools } from './tools.ts';
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 import { expect, onTestFinished } from 'vitest';
 
-import { backup } from '../../src/operations/backup.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import { restore } from '../../src/operations/restore.ts';
-import type { RestoreOptions, RestoreResult } from '../../src/operations/restore.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
+import type { RestoreOptions, RestoreResult } from '../../src/verbs/restore/restore.ts';
 import { unlockTree } from './attribute-dump.ts';
 import { MemoryBackend } from './memory-backend.ts';
 import { temporaryDirectory } from './temp-directory.ts';

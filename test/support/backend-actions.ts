@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
-import { BackendError } from '../../src/errors.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
+import { BackendError } from '../../src/core/errors.ts';
 
 /** Writes a whole file, forced to the disk. */
 export async function writeFile(backend: FileSystemBackend, name: string, ...pieces: Uint8Array[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Ban {
@@ -10,55 +10,57 @@ export interface Ban {
 }
 
 export const sources: RegExp = /^src\//;
-const DATA = 'advice with a code, or a notice or result that src/cli/reports describes: a library has no commands';
-const commands = readdirSync(join(import.meta.dirname, '../../src/cli/commands'))
-  .map((name) => name.replace(/\.ts$/, ''))
-  .filter((name) => !name.includes('-'));
+const DATA = 'advice with a code, or a notice or result that a report describes: a library has no commands';
+const commands = readdirSync(join(import.meta.dirname, '../../src/verbs')).filter((name) => !name.includes('-'));
+/** The code that knows the command line, which programs that use ldm as a library do not run: what uses the console. */
+const ofCommandLine = new RegExp(`^src/(cli|console|verbs/completion)/|^(${usersOfConsole().join('|')})$`);
+
+function usersOfConsole(): string[] {
+  const folder = join(import.meta.dirname, '../../src');
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && readFileSync(join(folder, name), 'utf8').includes('/console/'))
+    .map((name) => `src/${name}`);
+}
 
 export const bans: readonly Ban[] = [
   {
     pattern: /from '(node:)?fs\/promises'|\bfs\.promises\b/,
     instead: 'the synchronous calls of node:fs: asynchronous ones cost about 0.15 ms each',
     where: sources,
-    except: /^src\/cli\//,
+    except: ofCommandLine,
   },
   {
     pattern: /\bMath\.random\(/,
     instead: 'randomBytes of node:crypto in src, createPrng(seed) in tests',
     where: /./,
-    except: /^src\/repository\/lock/,
+    except: /^src\/core\/repository\/locks\//,
   },
   {
     pattern: /\bDate\.now\(|\bnew Date\(\)/,
     instead: 'the clock that the caller passes in: time decides nothing but display and retention',
     where: sources,
-    except: /^src\/(cli|operations|util\/clock|repository\/lock|backend\/local)/,
+    except:
+      /^src\/(cli|console|verbs|realm\/(verbs|domains|lending)|filters\/(?!family)|core\/(session|damage|copies|removing|healing|saving|sources|snapshots|creating|util\/clock|repository\/locks|backend\/local))/,
   },
   {
     pattern: /^(?!import type ).*['"](node:)?child_process['"]/,
     instead: 'startProgram or runProgram of util/programs, which keep passwords and keys from other programs',
     where: sources,
-    except: /^src\/util\/programs\.ts$/,
+    except: /^src\/core\/util\/programs\.ts$/,
   },
   {
     pattern: /['"]koffi['"]/,
     instead: 'loadSystemLibrary, which isolates a library from the functions that Node exports',
     where: sources,
-    except: /^src\/util\/system-library\.ts$/,
-  },
-  {
-    pattern: /from '(\.\.\/)+(backend|crypto|workers)\//,
-    instead: 'what the repository hands out: a new kind of storage or key must not concern every operation',
-    where: /^src\/operations\//,
-    except: /^$/,
+    except: /^src\/core\/util\/system-library\.ts$/,
   },
   {
     pattern: /import \{[^}]*\} from '(\.\.\/)+store\/(?!buffer-pool)/,
     instead: 'repository.packs and repository.chunkWriter, so that blocks are sealed and opened in one place',
-    where: /^src\/operations\//,
+    where: /^src\/(verbs|core\/(session|damage|copies|removing|healing|saving|sources|snapshots|creating))\//,
     except: /^$/,
   },
-  { pattern: /\.errno\b/, instead: 'BackendError.kind', where: /^src\/(repository|store)\//, except: /^$/ },
+  { pattern: /\.errno\b/, instead: 'BackendError.kind', where: /^src\/core\/(repository|store)\//, except: /^$/ },
   {
     pattern: /\bprocess\.umask\(/,
     instead: 'fchmod: a program may run several operations at once',
@@ -69,22 +71,23 @@ export const bans: readonly Ban[] = [
     pattern: new RegExp(`['"\`].*\\bldm (${commands.join('|')})\\b`),
     instead: DATA,
     where: sources,
-    except: /^src\/cli\//,
+    except: ofCommandLine,
   },
   {
     pattern: /['"`]([^'"`]*[\s(])?--[a-z]/,
     instead: DATA,
     where: sources,
     // The options of npm, of git and of rclone.
-    except:
-      /^src\/(cli\/|backend\/rclone\/rclone-store\.ts$|files\/git-repository\.ts$|workers\/zstd\.ts$|util\/optional-package\.ts$)/,
+    except: new RegExp(
+      `${ofCommandLine.source}|^src/(places/rclone/rclone-store|core/files/source/git-repository|core/workers/zstd|core/util/optional-package)[.]ts$`,
+    ),
   },
-  { pattern: /\bconsole\./, instead: 'a result that src/cli prints', where: sources, except: /^src\/cli\// },
+  { pattern: /\bconsole\./, instead: 'a result that a report prints', where: sources, except: ofCommandLine },
   {
     pattern: /\bprocess\.(exit\(|exitCode\b|argv\b)/,
-    instead: 'an error, to which src/cli/exit-codes.ts gives an exit code',
+    instead: 'an error, to which src/console/exit-codes.ts gives an exit code',
     where: sources,
-    except: /^src\/cli\//,
+    except: ofCommandLine,
   },
   {
     pattern: /\bPromise\.withResolvers\b|\bnew AsyncDisposableStack\b|\bnew DisposableStack\b/,
@@ -95,9 +98,9 @@ export const bans: readonly Ban[] = [
   {
     pattern: /\breaddirSync\((?!.*('buffer'|'latin1')).*\)/,
     instead: "'latin1' or 'buffer': names that are not UTF-8 are lost as strings",
-    where: /^src\/files\//,
+    where: /^src\/core\/files\//,
     // What it lists are the patterns that people type, and those are text.
-    except: /^src\/files\/glob-/,
+    except: /^src\/core\/files\/source\/glob-/,
   },
   { pattern: /\b(FIXME|TODO|XXX|HACK)\b/, instead: 'the work itself, or an issue', where: /./, except: /^$/ },
   {
@@ -116,8 +119,9 @@ export const bans: readonly Ban[] = [
   {
     pattern: /\btextOf\b|\btextOfInput\b|toString\('base64'\)/,
     instead: 'byteFields for JSON, which adds the bytes of a name that is not UTF-8, and displayPath for a terminal',
-    where: /^src\/cli\//,
-    except: /^src\/cli\/(byte-fields|display-path|raw-arguments|completion\/stored-candidates)\.ts$/,
+    where: ofCommandLine,
+    except:
+      /^src\/(console\/(output\/(byte-fields|display-path)|input\/raw-arguments)|verbs\/completion\/stored-candidates)\.ts$/,
   },
   {
     pattern: /\b(describe|it|test)\.only\(|\bfit\(/,

@@ -1,5 +1,5 @@
-import type { BackendFile } from '../../src/backend/backend.ts';
-import type { FileSystemBackend, FileWriter } from '../../src/backend/file-system-backend.ts';
+import type { BackendFile } from '../../src/core/backend/backend.ts';
+import type { FileSystemBackend, FileWriter } from '../../src/core/backend/file-system-backend.ts';
 import { parentOf } from './memory-backend.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 

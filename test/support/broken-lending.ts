@@ -1,4 +1,4 @@
-import { decodeSnapshot } from '../../src/format/snapshot.ts';
+import { decodeSnapshot } from '../../src/core/format/snapshot.ts';
 import type { OpenSide } from './lending-model.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { scheduledDirectory } from './scheduled-process.ts';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import { decodeBlockHeader } from '../../src/format/block.ts';
-import { decodeSnapshot } from '../../src/format/snapshot.ts';
-import { decodeTree } from '../../src/format/tree.ts';
-import { Repository } from '../../src/repository/repository.ts';
-import { readPackContents, readStoredBlock } from '../../src/store/pack-reader.ts';
-import type { BlockPlace } from '../../src/store/pack-reader.ts';
-import { perform } from '../../src/workers/tasks.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { decodeBlockHeader } from '../../src/core/format/block.ts';
+import { decodeSnapshot } from '../../src/core/format/snapshot.ts';
+import { decodeTree } from '../../src/core/format/tree/tree.ts';
+import { Repository } from '../../src/core/repository/repository.ts';
+import { readPackContents, readStoredBlock } from '../../src/core/store/pack-reader.ts';
+import type { BlockPlace } from '../../src/core/store/pack-reader.ts';
+import { perform } from '../../src/core/workers/tasks.ts';
 import { plainPlace } from './plain-place.ts';
 
 const ID_BYTES = 20;

@@ -1,5 +1,5 @@
-import type { Backend } from '../../src/backend/backend.ts';
-import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { ObjectBackend } from '../../src/places/objects/object-backend.ts';
 import { MemoryStore, failure } from './memory-store.ts';
 
 /** A bucket for a group. */

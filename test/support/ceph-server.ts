@@ -9,9 +9,9 @@ import type { Readable, Writable } from 'node:stream';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll } from 'vitest';
 
-import { S3Client } from '../../src/backend/s3/s3-client.ts';
-import { CredentialSource } from '../../src/backend/s3/credentials.ts';
-import { S3Connection } from '../../src/backend/s3/s3-connection.ts';
+import { S3Client } from '../../src/places/s3/s3-client.ts';
+import { CredentialSource } from '../../src/places/s3/credentials.ts';
+import { S3Connection } from '../../src/places/s3/s3-connection.ts';
 import { missingTools } from './tools.ts';
 import { NEEDS_ROOT } from './unprivileged.ts';
 

@@ -1,13 +1,13 @@
 import { vi } from 'vitest';
 
-import type * as Argon2 from '../../src/crypto/argon2.ts';
+import type * as Argon2 from '../../src/core/crypto/argon2.ts';
 
 /**
  * Runs before each test file. New keys of the operations that a test calls cost the least that their format allows, a
  * tenth of the usual, and a process derives each of them once, however often it opens it. Keys that the program makes in
  * a process of its own are as usual.
  */
-vi.mock('../../src/crypto/argon2.ts', async (importOriginal) => {
+vi.mock('../../src/core/crypto/argon2.ts', async (importOriginal) => {
   const original = await importOriginal<typeof Argon2>();
   const known = new Map<string, Promise<Buffer>>();
   return {

@@ -19,7 +19,7 @@ export async function compileForChild(program: string): Promise<CompiledProgram>
   const imports = { '#task-thread': './task-thread.js' };
   writeFileSync(join(output, 'package.json'), JSON.stringify({ type: 'module', imports }));
   await build({
-    input: [program, join(ROOT, 'src', 'workers', 'task-thread.ts')],
+    input: [program, join(ROOT, 'src/core/workers/task-thread.ts')],
     external: /^[^./]/,
     platform: 'node',
     output: { dir: output },

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 
-import { compact } from '../../src/operations/compact.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 import { simulatedProcess } from './simulated-process.ts';
 import { makeTwoSnapshots } from './two-snapshots.ts';

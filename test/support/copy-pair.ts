@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 
-import { copySnapshots } from '../../src/operations/copy.ts';
-import type { CopyOptions, CopyResult } from '../../src/operations/copy.ts';
-import type { InitOptions } from '../../src/operations/init.ts';
+import { copySnapshots } from '../../src/verbs/copy/copy.ts';
+import type { CopyOptions, CopyResult } from '../../src/verbs/copy/copy.ts';
+import type { InitOptions } from '../../src/core/creating/init.ts';
 import { diffTrees } from './compare-trees.ts';
 import { TINY_CHUNKS, makeTestRepository } from './test-repository.ts';
 import type { TestRepository } from './test-repository.ts';

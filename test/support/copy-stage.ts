@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
-import { decodeSnapshot } from '../../src/format/snapshot.ts';
-import { compact } from '../../src/operations/compact.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { copySnapshots } from '../../src/operations/copy.ts';
-import type { CopyResult } from '../../src/operations/copy.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import type { InitOptions } from '../../src/operations/init.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
+import { decodeSnapshot } from '../../src/core/format/snapshot.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { copySnapshots } from '../../src/verbs/copy/copy.ts';
+import type { CopyResult } from '../../src/verbs/copy/copy.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init.ts';
 import { inTurn, restoreOne } from './aftermath.ts';
 import { BACKUP, setStage } from './crash-stage.ts';
 import type { Act, Stage } from './crash-stage.ts';

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { exclusively } from '../../src/files/file-lock.ts';
+import { exclusively } from '../../src/core/files/target/file-lock.ts';
 
 /** Adds 1 to the number in a file, many times. */
 const [path, times] = process.argv.slice(2);

@@ -1,13 +1,13 @@
 import { appendFileSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { backup } from '../../src/operations/backup.ts';
-import type { BackupResult } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import type { InitOptions } from '../../src/operations/init.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import type { BackupResult } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init.ts';
 import { describeTree } from './compare-trees.ts';
 import { MemoryBackend } from './memory-backend.ts';
 import { createPrng } from './prng.ts';

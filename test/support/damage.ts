@@ -1,17 +1,17 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import { backendFailure } from '../../src/backend/backend-failure.ts';
-import { exitCodeOfCheck, exitCodeOfRestore } from '../../src/cli/exit-codes.ts';
-import { LdmError } from '../../src/errors.ts';
-import type { BackendError } from '../../src/errors.ts';
-import { isCommitName } from '../../src/format/layout.ts';
-import { check } from '../../src/operations/check.ts';
-import type { CheckOptions, CheckResult } from '../../src/operations/check.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { restore } from '../../src/operations/restore.ts';
-import type { RestoreResult } from '../../src/operations/restore.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { backendFailure } from '../../src/core/backend/backend-failure.ts';
+import { exitCodeOfCheck, exitCodeOfRestore } from '../../src/console/exit-codes.ts';
+import { LdmError } from '../../src/core/errors.ts';
+import type { BackendError } from '../../src/core/errors.ts';
+import { isCommitName } from '../../src/core/format/layout.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import type { CheckOptions, CheckResult } from '../../src/verbs/check/check.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
+import type { RestoreResult } from '../../src/verbs/restore/restore.ts';
 import { describeTree, diffTrees } from './compare-trees.ts';
 import type { DiffTreesOptions } from './compare-trees.ts';
 import { COMPACT, setStage } from './crash-stage.ts';

@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
 
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
-import { LdmError } from '../../src/errors.ts';
-import { compact } from '../../src/operations/compact.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { repair } from '../../src/operations/repair.ts';
-import { listSnapshots } from '../../src/operations/snapshots.ts';
-import { tagSnapshots } from '../../src/operations/tag.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
+import { LdmError } from '../../src/core/errors.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
+import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
+import { tagSnapshots } from '../../src/verbs/tag/tag.ts';
 import { BACKUP, COMPACT, backupWork, setStage } from './crash-stage.ts';
 import type { Stage } from './crash-stage.ts';
 import { checkAll } from './damage.ts';

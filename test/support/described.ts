@@ -1,7 +1,7 @@
-import { describeAction } from '../../src/cli/reports/action-text.ts';
-import { fileOf, impactOf, messageOf } from '../../src/cli/reports/finding-text.ts';
-import type { Finding, Impact } from '../../src/operations/check.ts';
-import type { RepairAction } from '../../src/operations/repair.ts';
+import { describeAction } from '../../src/verbs/repair/action-text.ts';
+import { fileOf, impactOf, messageOf } from '../../src/console/reports/finding-text.ts';
+import type { Finding, Impact } from '../../src/verbs/check/check.ts';
+import type { RepairAction } from '../../src/verbs/repair/repair.ts';
 
 /** A finding as a user sees it. */
 export interface DescribedFinding extends Partial<Impact> {

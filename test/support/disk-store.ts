@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 
-import { ObjectBackend } from '../../src/backend/objects/object-backend.ts';
-import type { BackendOperation } from '../../src/backend/backend-failure.ts';
-import { StoreError } from '../../src/backend/objects/object-store.ts';
+import { ObjectBackend } from '../../src/places/objects/object-backend.ts';
+import type { BackendOperation } from '../../src/core/backend/backend-failure.ts';
+import { StoreError } from '../../src/places/objects/object-store.ts';
 import { SimulatedCrash } from './faulty-backend.ts';
 import type { FaultOptions, LoggedOperation } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';

@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { withRepository } from '../../src/operations/context.ts';
-import { connectRealm, readRealm } from '../../src/operations/realm/realm.ts';
-import type { OpenRealm } from '../../src/operations/realm/realm.ts';
-import { AgentServer } from '../../src/realm/agent-server.ts';
-import type { PlaneState } from '../../src/realm/plane-state.ts';
-import { DOMAIN, PublishingDomain } from '../realm/plane-support.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { withRepository } from '../../src/core/session/context.ts';
+import { connectRealm, readRealm } from '../../src/realm/domains/realm.ts';
+import type { OpenRealm } from '../../src/realm/domains/realm.ts';
+import { AgentServer } from '../../src/realm/agents/agent-server.ts';
+import type { PlaneState } from '../../src/realm/planes/plane-state.ts';
+import { DOMAIN, PublishingDomain } from '../realm/planes/plane-support.ts';
 import { fakeService } from './fake-agent-service.ts';
 
 /** So large that a delta is always cheaper than a base. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { exitCodeOfCheck } from '../../src/cli/exit-codes.ts';
-import { LdmError } from '../../src/errors.ts';
-import { check } from '../../src/operations/check.ts';
+import { exitCodeOfCheck } from '../../src/console/exit-codes.ts';
+import { LdmError } from '../../src/core/errors.ts';
+import { check } from '../../src/verbs/check/check.ts';
 import { inTurn } from './aftermath.ts';
 import { tryRestoreIn } from './damage.ts';
 import { STAGE_PASSWORD, contextOf } from './encrypted-stage.ts';

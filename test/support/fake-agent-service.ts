@@ -1,4 +1,4 @@
-import type { AgentService, Answer, KnownChunk, PeerStatus } from '../../src/realm/peer.ts';
+import type { AgentService, Answer, KnownChunk, PeerStatus } from '../../src/realm/agents/peer.ts';
 
 export const FAKE_DOMAIN: string = 'd0'.repeat(32);
 export const FAKE_PLANE = 'planes/000000000001/base-000000000001';

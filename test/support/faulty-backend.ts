@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 
-import type { BackendFile, Place } from '../../src/backend/backend.ts';
-import { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
-import type { FileWriter } from '../../src/backend/file-system-backend.ts';
-import { backendFailure } from '../../src/backend/backend-failure.ts';
-import type { BackendOperation } from '../../src/backend/backend-failure.ts';
-import { bufferOver } from '../../src/format/byte-reader.ts';
+import type { BackendFile, Place } from '../../src/core/backend/backend.ts';
+import { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../src/core/backend/file-system-backend.ts';
+import { backendFailure } from '../../src/core/backend/backend-failure.ts';
+import type { BackendOperation } from '../../src/core/backend/backend-failure.ts';
+import { bufferOver } from '../../src/core/format/byte-reader.ts';
 
 export interface LoggedOperation {
   readonly operation: BackendOperation;

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 
 import { onTestFinished } from 'vitest';
 
-import type { Backend, StagedFile } from '../../src/backend/backend.ts';
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { BackendError } from '../../src/errors.ts';
-import type { BackendErrorKind } from '../../src/errors.ts';
-import { backup } from '../../src/operations/backup.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { initRepository } from '../../src/operations/init.ts';
+import type { Backend, StagedFile } from '../../src/core/backend/backend.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { BackendError } from '../../src/core/errors.ts';
+import type { BackendErrorKind } from '../../src/core/errors.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
 import { packsAt } from './grouped-repository.ts';
 import { KeptTree } from './kept-tree.ts';
 import { createPrng } from './prng.ts';

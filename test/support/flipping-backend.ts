@@ -1,4 +1,4 @@
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 import type { Prng } from './prng.ts';
 

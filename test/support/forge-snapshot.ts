@@ -1,10 +1,10 @@
-import { RepositoryChunkSaver } from '../../src/operations/backup/repository-chunk-saver.ts';
-import { isCommitName } from '../../src/format/layout.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../src/format/snapshot.ts';
-import type { Snapshot } from '../../src/format/snapshot.ts';
-import { decodeTree, encodeTree } from '../../src/format/tree.ts';
-import type { TreeEntry } from '../../src/format/tree.ts';
-import { Repository } from '../../src/repository/repository.ts';
+import { RepositoryChunkSaver } from '../../src/core/saving/repository-chunk-saver.ts';
+import { isCommitName } from '../../src/core/format/layout.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/core/format/snapshot.ts';
+import type { Snapshot } from '../../src/core/format/snapshot.ts';
+import { decodeTree, encodeTree } from '../../src/core/format/tree/tree.ts';
+import type { TreeEntry } from '../../src/core/format/tree/tree.ts';
+import { Repository } from '../../src/core/repository/repository.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { unlockOfTests } from './test-password.ts';
 

@@ -1,5 +1,5 @@
-import type { LockClock, LockMode, LockOwner } from '../../src/repository/lock.ts';
-import { encodeLockName } from '../../src/repository/lock-name.ts';
+import type { LockClock, LockMode, LockOwner } from '../../src/core/repository/locks/lock.ts';
+import { encodeLockName } from '../../src/core/repository/locks/lock-name.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 
 /** Creates the lock of another process. Returns its name. */

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import type { ChunkIdKey } from '../../src/crypto/chunk-hasher.ts';
+import type { ChunkIdKey } from '../../src/core/crypto/chunk-hasher.ts';
 import { temporaryDirectory } from './temp-directory.ts';
 import { waitUntil } from './wait-until.ts';
 

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 
 import { onTestFinished } from 'vitest';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import type { InitOptions } from '../../src/operations/init.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import type { InitOptions } from '../../src/core/creating/init.ts';
 import type { Bucket } from './buckets.ts';
 import { KeptTree } from './kept-tree.ts';
 import { createPrng } from './prng.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import { NIL } from '../../src/ldm/entry-table.ts';
-import { checksumOf } from '../../src/format/byte-reader.ts';
+import { NIL } from '../../src/core/ldm/entry-table.ts';
+import { checksumOf } from '../../src/core/format/byte-reader.ts';
 import {
   CHECKPOINT_DIGEST_BYTES,
   CHECKPOINT_ENTRY_BYTES,
@@ -10,9 +10,9 @@ import {
   CHECKPOINT_HEAD_BYTES,
   CHECKPOINT_PACK_BYTES,
   decodeCheckpointHeader,
-} from '../../src/format/checkpoint.ts';
-import type { CheckpointHeader } from '../../src/format/checkpoint.ts';
-import { FILE_ID_BYTES } from '../../src/format/constants.ts';
+} from '../../src/core/format/checkpoint.ts';
+import type { CheckpointHeader } from '../../src/core/format/checkpoint.ts';
+import { FILE_ID_BYTES } from '../../src/core/format/constants.ts';
 
 /** Where the parts of a checkpoint are; the next begins where one ends. */
 export interface CheckpointParts {

@@ -1,7 +1,7 @@
-import type { TreeEntry } from '../../src/format/tree.ts';
-import { importTar } from '../../src/operations/import-tar.ts';
-import type { ImportTarOptions, ImportTarResult } from '../../src/operations/import-tar.ts';
-import { openSnapshot } from '../../src/operations/open-snapshot.ts';
+import type { TreeEntry } from '../../src/core/format/tree/tree.ts';
+import { importTar } from '../../src/verbs/import-tar/import-tar.ts';
+import type { ImportTarOptions, ImportTarResult } from '../../src/verbs/import-tar/import-tar.ts';
+import { openSnapshot } from '../../src/core/snapshots/open-snapshot.ts';
 import { sampleArchive } from './tar-archive.ts';
 import type { SampleMember } from './tar-archive.ts';
 import type { TestRepository } from './test-repository.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
-import { LdmError } from '../../src/errors.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import type { TaskPool } from '../../src/workers/task-pool.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
+import { LdmError } from '../../src/core/errors.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import type { TaskPool } from '../../src/core/workers/task-pool.ts';
 import { examineAftermath, partsAt } from './aftermath.ts';
 import type { Expectation } from './aftermath.ts';
 import type { Act, Stage } from './crash-stage.ts';

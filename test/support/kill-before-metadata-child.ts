@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { restore } from '../../src/operations/restore.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { encryption } from './test-password.ts';
 
 // A child process of the tests of restores: kill-before-metadata-child.js <repository> <target> <mode of the type>

@@ -1,4 +1,4 @@
-import { LocalBackend } from '../../src/backend/local-backend.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 
 // A child process of the tests of FaultyBackend: kill-child.js <directory> <operation to die at>

@@ -1,4 +1,4 @@
-import type { Backend, StagedFile } from '../../src/backend/backend.ts';
+import type { Backend, StagedFile } from '../../src/core/backend/backend.ts';
 
 const CHANGES: ReadonlySet<PropertyKey> = new Set([
   'stage',

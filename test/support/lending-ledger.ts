@@ -1,6 +1,6 @@
-import { decodeSegment } from '../../src/format/segment.ts';
-import { decodeSnapshot } from '../../src/format/snapshot.ts';
-import type { Snapshot } from '../../src/format/snapshot.ts';
+import { decodeSegment } from '../../src/core/format/segment.ts';
+import { decodeSnapshot } from '../../src/core/format/snapshot.ts';
+import type { Snapshot } from '../../src/core/format/snapshot.ts';
 import { filesIn } from './damage.ts';
 import type { Pair, Side } from './lending-model.ts';
 import { readNeededChunks } from './needed-chunks.ts';

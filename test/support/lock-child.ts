@@ -1,10 +1,10 @@
 import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { RepositoryLockedError } from '../../src/errors.ts';
-import { RepositoryLock } from '../../src/repository/lock.ts';
-import type { LockMode } from '../../src/repository/lock.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { RepositoryLockedError } from '../../src/core/errors.ts';
+import { RepositoryLock } from '../../src/core/repository/locks/lock.ts';
+import type { LockMode } from '../../src/core/repository/locks/lock.ts';
 
 // A child process of the lock tests: lock-child.js <repository> <action> [<mode or count>]
 const [directory = '', action = '', argument = ''] = process.argv.slice(2);

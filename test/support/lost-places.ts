@@ -1,12 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { backup } from '../../src/operations/backup.ts';
-import type { OperationContext, PasswordSource } from '../../src/operations/context.ts';
-import { deleteSnapshots } from '../../src/operations/delete.ts';
-import { recoverFromGroups } from '../../src/operations/group-recover.ts';
-import { initRepository } from '../../src/operations/init.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import type { OperationContext, PasswordSource } from '../../src/core/session/context.ts';
+import { deleteSnapshots } from '../../src/core/removing/delete.ts';
+import { recoverFromGroups } from '../../src/verbs/group/group-recover.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
 import { SMALL_SIZES } from './grouped-repository.ts';
 import { createPrng } from './prng.ts';
 import { memoryDirectory } from './temp-directory.ts';

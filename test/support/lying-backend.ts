@@ -1,5 +1,5 @@
-import { CorruptDataError } from '../../src/errors.ts';
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
+import { CorruptDataError } from '../../src/core/errors.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 import type { Prng } from './prng.ts';
 

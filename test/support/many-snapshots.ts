@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 
-import type { TreeEntry } from '../../src/format/tree.ts';
-import { listFiles } from '../../src/operations/ls.ts';
-import { listSnapshots } from '../../src/operations/snapshots.ts';
-import type { SnapshotListing } from '../../src/operations/snapshots.ts';
-import { joinPath } from '../../src/util/byte-string.ts';
-import type { ByteString } from '../../src/util/byte-string.ts';
+import type { TreeEntry } from '../../src/core/format/tree/tree.ts';
+import { listFiles } from '../../src/verbs/ls/ls.ts';
+import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
+import type { SnapshotListing } from '../../src/verbs/snapshots/snapshots.ts';
+import { joinPath } from '../../src/core/util/byte-string.ts';
+import type { ByteString } from '../../src/core/util/byte-string.ts';
 import { mutateTree } from './mutate-tree.ts';
 import { createPrng } from './prng.ts';
 import { makeRandomTree } from './random-tree.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 
-import type { BackendFile } from '../../src/backend/backend.ts';
-import { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
-import type { FileWriter } from '../../src/backend/file-system-backend.ts';
-import { backendFailure } from '../../src/backend/backend-failure.ts';
-import type { BackendOperation } from '../../src/backend/backend-failure.ts';
-import { CorruptDataError } from '../../src/errors.ts';
+import type { BackendFile } from '../../src/core/backend/backend.ts';
+import { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../src/core/backend/file-system-backend.ts';
+import { backendFailure } from '../../src/core/backend/backend-failure.ts';
+import type { BackendOperation } from '../../src/core/backend/backend-failure.ts';
+import { CorruptDataError } from '../../src/core/errors.ts';
 
 const NOTHING = Buffer.alloc(0);
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import { StoreError } from '../../src/backend/objects/object-store.ts';
-import type { ObjectStatus, ObjectStore, PutOptions, StoredObject } from '../../src/backend/objects/object-store.ts';
+import { StoreError } from '../../src/places/objects/object-store.ts';
+import type { ObjectStatus, ObjectStore, PutOptions, StoredObject } from '../../src/places/objects/object-store.ts';
 
 /** A store of objects in memory. A test may look at the objects, and set faults that happen before or after a request. */
 export class MemoryStore implements ObjectStore {

@@ -1,5 +1,5 @@
-import { walkLive } from '../../src/operations/live-walk.ts';
-import { Repository } from '../../src/repository/repository.ts';
+import { walkLive } from '../../src/core/snapshots/live-walk.ts';
+import { Repository } from '../../src/core/repository/repository.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { unlockOfTests } from './simulated-process.ts';
 

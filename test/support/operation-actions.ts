@@ -1,10 +1,10 @@
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { compact } from '../../src/operations/compact.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { restore } from '../../src/operations/restore.ts';
-import type { OverwriteMode, RestoreOptions } from '../../src/operations/restore.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
+import type { OverwriteMode, RestoreOptions } from '../../src/verbs/restore/restore.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 import { SMALL_SIZES } from './simulated-process.ts';
 import { encryption } from './test-password.ts';

@@ -1,9 +1,9 @@
 import { hashRawSync } from '@node-rs/argon2';
-import { keepMasterKey } from '../../src/crypto/master-key.ts';
-import { openKey } from '../../src/crypto/sealed-key.ts';
-import { KeyRing } from '../../src/crypto/seals.ts';
-import { decodeKeyFile } from '../../src/format/key-file.ts';
-import { openPackEnd } from '../../src/store/pack-end.ts';
+import { keepMasterKey } from '../../src/core/crypto/master-key.ts';
+import { openKey } from '../../src/core/crypto/sealed-key.ts';
+import { KeyRing } from '../../src/core/crypto/seals.ts';
+import { decodeKeyFile } from '../../src/core/format/key-file.ts';
+import { openPackEnd } from '../../src/core/store/pack-end.ts';
 import { TEST_PASSWORD_TEXT } from './test-password.ts';
 
 /** By repository id. */

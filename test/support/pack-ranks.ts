@@ -1,5 +1,5 @@
-import { parsePackCopyName } from '../../src/format/layout.ts';
-import { listGroups } from '../../src/operations/groups.ts';
+import { parsePackCopyName } from '../../src/core/format/layout.ts';
+import { listGroups } from '../../src/verbs/group/groups.ts';
 import { packsAt } from './grouped-repository.ts';
 import type { GroupedRepository } from './grouped-repository.ts';
 

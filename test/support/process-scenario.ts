@@ -3,11 +3,11 @@ import { join } from 'node:path';
 
 import { expect } from 'vitest';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { check } from '../../src/operations/check.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import type { Notice } from '../../src/operations/notices.ts';
-import { restore } from '../../src/operations/restore.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { check } from '../../src/verbs/check/check.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import type { Notice } from '../../src/core/session/notices.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { makeEndlessHome } from '../cli/endless-backup.ts';
 import { startLdm } from '../cli/start-ldm.ts';
 import type { RunningLdm } from '../cli/start-ldm.ts';

@@ -1,10 +1,10 @@
-import type { SnapshotListing } from '../../src/repository/read-snapshots.ts';
-import { formatCalendarSpan } from '../../src/util/calendar-span.ts';
-import { byteStringFromText } from '../../src/util/byte-string.ts';
-import type { CalendarSpan } from '../../src/util/calendar-span.ts';
-import type { RetentionPolicy } from '../../src/operations/retention/retention-policy.ts';
-import type { GroupMember } from '../../src/operations/retention/snapshot-groups.ts';
-import type { SnapshotFilter } from '../../src/operations/snapshot-filter.ts';
+import type { SnapshotListing } from '../../src/core/repository/read-snapshots.ts';
+import { formatCalendarSpan } from '../../src/core/util/calendar-span.ts';
+import { byteStringFromText } from '../../src/core/util/byte-string.ts';
+import type { CalendarSpan } from '../../src/core/util/calendar-span.ts';
+import type { RetentionPolicy } from '../../src/verbs/forget/retention-policy.ts';
+import type { GroupMember } from '../../src/core/snapshots/snapshot-groups.ts';
+import type { SnapshotFilter } from '../../src/core/snapshots/snapshot-filter.ts';
 import type { Prng } from './prng.ts';
 import type { ResticSnapshot } from './restic-repository.ts';
 

@@ -1,7 +1,7 @@
 import { chmodSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 
-import { nativeCalls } from '../../src/files/native.ts';
-import { byteStringFromBytes } from '../../src/util/byte-string.ts';
+import { nativeCalls } from '../../src/core/files/native/native.ts';
+import { byteStringFromBytes } from '../../src/core/util/byte-string.ts';
 import { createPrng, type Prng } from './prng.ts';
 import { bytesOf, latin1Of, makeText } from './tree-paths.ts';
 

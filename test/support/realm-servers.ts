@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import { createRealm } from '../../src/operations/realm/create.ts';
-import { joinRealm } from '../../src/operations/realm/join.ts';
-import type { JoinOptions } from '../../src/operations/realm/join.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { createRealm } from '../../src/realm/verbs/realm/create.ts';
+import { joinRealm } from '../../src/realm/verbs/realm/join.ts';
+import type { JoinOptions } from '../../src/realm/verbs/realm/join.ts';
 import { createPrng } from './prng.ts';
 import { SMALL_CAPACITY, realmFile } from './realm.ts';
 import { runLdmHere } from './run-ldm-here.ts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import type { InitOptions } from '../../src/operations/init.ts';
-import type { Notice } from '../../src/operations/notices.ts';
-import { createRealm } from '../../src/operations/realm/create.ts';
-import type { CreateRealmOptions } from '../../src/operations/realm/create.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init.ts';
+import type { Notice } from '../../src/core/session/notices.ts';
+import { createRealm } from '../../src/realm/verbs/realm/create.ts';
+import type { CreateRealmOptions } from '../../src/realm/verbs/realm/create.ts';
 import { memoryDirectory } from './temp-directory.ts';
 import { testPassword } from './test-password.ts';
 import { TINY_CHUNKS } from './test-repository.ts';

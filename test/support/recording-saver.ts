@@ -1,5 +1,5 @@
-import type { ChunkSaver, HashingChunk } from '../../src/operations/backup/chunk-saver.ts';
-import type { StagedChunk } from '../../src/store/chunk-writer.ts';
+import type { ChunkSaver, HashingChunk } from '../../src/core/saving/chunk-saver.ts';
+import type { StagedChunk } from '../../src/core/store/chunk-writer.ts';
 
 /** Keeps the bytes of every chunk in the order of arrival. Every id is 0. */
 export class RecordingSaver implements ChunkSaver {

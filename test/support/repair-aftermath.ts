@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 
-import type { Backend } from '../../src/backend/backend.ts';
-import { exitCodeOfRepair } from '../../src/cli/exit-codes.ts';
-import { LdmError } from '../../src/errors.ts';
-import { repair } from '../../src/operations/repair.ts';
-import type { RepairResult } from '../../src/operations/repair.ts';
-import { baseName, manifestCopyName } from '../../src/format/layout.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import { exitCodeOfRepair } from '../../src/console/exit-codes.ts';
+import { LdmError } from '../../src/core/errors.ts';
+import { repair } from '../../src/verbs/repair/repair.ts';
+import type { RepairResult } from '../../src/verbs/repair/repair.ts';
+import { baseName, manifestCopyName } from '../../src/core/format/layout.ts';
 import { backupWork } from './crash-stage.ts';
 import type { Stage } from './crash-stage.ts';
 import { checkAll, filesIn, packsOfKind, pathsHit, tryRestore, tryRestoreAll } from './damage.ts';

@@ -1,8 +1,8 @@
-import { compact } from '../../src/operations/compact.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { deleteSnapshots, undeleteSnapshots } from '../../src/operations/delete.ts';
-import { rewriteSnapshots } from '../../src/operations/rewrite.ts';
-import { pinSnapshots } from '../../src/operations/tag.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { rewriteSnapshots } from '../../src/verbs/rewrite/rewrite.ts';
+import { pinSnapshots } from '../../src/verbs/tag/tag.ts';
 import { BACKUP, setStage } from './crash-stage.ts';
 import type { Act, Stage, TreeDescription } from './crash-stage.ts';
 import { simulatedProcess } from './simulated-process.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 
-import { compact } from '../../src/operations/compact.ts';
-import { undeleteSnapshots } from '../../src/operations/delete.ts';
-import { listSnapshots } from '../../src/operations/snapshots.ts';
-import type { SnapshotListing } from '../../src/repository/read-snapshots.ts';
+import { compact } from '../../src/core/removing/compact.ts';
+import { undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
+import type { SnapshotListing } from '../../src/core/repository/read-snapshots.ts';
 import { inTurn, restoreOne } from './aftermath.ts';
 import { countReferences, filterCounts, readPackedChunks, readRoots } from './brute-force.ts';
 import type { Stage } from './crash-stage.ts';

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { baseName, directoryOf } from '../../src/format/layout.ts';
-import type { LockClock } from '../../src/repository/lock.ts';
-import type { Backend } from '../../src/backend/backend.ts';
+import { baseName, directoryOf } from '../../src/core/format/layout.ts';
+import type { LockClock } from '../../src/core/repository/locks/lock.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
 import { DiskObjects, operationOf, storeBackend } from './disk-store.ts';
 import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { epochOfHeader, sizeOfEnvelope } from '../../src/crypto/envelope.ts';
-import { PACK_HEADER_BYTES, SEALED_PACK_TRAILER_BYTES } from '../../src/format/constants.ts';
+import { epochOfHeader, sizeOfEnvelope } from '../../src/core/crypto/envelope.ts';
+import { PACK_HEADER_BYTES, SEALED_PACK_TRAILER_BYTES } from '../../src/core/format/constants.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 
 /** The epochs of all envelopes and streams in each directory of an encrypted repository. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-import { SftpConnection } from '../../src/backend/sftp/sftp-connection.ts';
+import { SftpConnection } from '../../src/places/sftp/sftp-connection.ts';
 
 const program = join(import.meta.dirname, '../../bin/ldm.js');
 

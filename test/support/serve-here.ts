@@ -4,8 +4,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { PassThrough, Transform } from 'node:stream';
 import { onTestFinished } from 'vitest';
 
-import { sizeValue } from '../../src/cli/option-values.ts';
-import { serve } from '../../src/serve/serve.ts';
+import { sizeValue } from '../../src/console/options/option-values.ts';
+import { serve } from '../../src/places/serve/serve.ts';
 
 type Spawn = typeof ChildProcess.spawn;
 

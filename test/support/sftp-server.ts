@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-import { SftpBackend } from '../../src/backend/sftp/sftp-backend.ts';
+import { SftpBackend } from '../../src/places/sftp/sftp-backend.ts';
 import { temporaryDirectory } from './temp-directory.ts';
 
 /** Where Debian, Fedora, Arch and Alpine have the server of OpenSSH, which needs no daemon. */

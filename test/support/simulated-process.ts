@@ -1,8 +1,8 @@
-import type { Backend } from '../../src/backend/backend.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { currentLockOwner } from '../../src/repository/lock-owner.ts';
-import type { StoreSizes } from '../../src/store/store-sizes.ts';
-import { TaskPool } from '../../src/workers/task-pool.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { currentLockOwner } from '../../src/core/repository/locks/lock-owner.ts';
+import type { StoreSizes } from '../../src/core/store/store-sizes.ts';
+import { TaskPool } from '../../src/core/workers/task-pool.ts';
 import { encryption } from './test-password.ts';
 import { threadsOfTests } from './test-threads.ts';
 

@@ -1,6 +1,6 @@
-import type { Backend } from '../../src/backend/backend.ts';
-import type { FilterState } from '../../src/ldm/filter-state.ts';
-import { Repository } from '../../src/repository/repository.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
+import type { FilterState } from '../../src/core/ldm/filter-state.ts';
+import { Repository } from '../../src/core/repository/repository.ts';
 import { unlockOfTests } from './test-password.ts';
 
 /** Writes a filter image, sound in itself, that counts one reference too many of a live chunk or of a dead one. */

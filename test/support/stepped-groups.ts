@@ -1,5 +1,5 @@
-import type { Backend, StagedFile } from '../../src/backend/backend.ts';
-import { LocalBackend } from '../../src/backend/local-backend.ts';
+import type { Backend, StagedFile } from '../../src/core/backend/backend.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
 
 /** Called before each operation on a group, and on its staged files. May throw, or wait. */
 export type Step = (operation: string) => Promise<void>;

@@ -1,4 +1,4 @@
-import type { Chunker } from '../../src/chunking/chunker.ts';
+import type { Chunker } from '../../src/core/chunking/chunker.ts';
 
 export interface StreamStyle {
   /** How many bytes the next read returns at most. Default: as many as fit. */

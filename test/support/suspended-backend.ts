@@ -1,5 +1,5 @@
-import type { BackendOperation } from '../../src/backend/backend-failure.ts';
-import type { FileSystemBackend } from '../../src/backend/file-system-backend.ts';
+import type { BackendOperation } from '../../src/core/backend/backend-failure.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 
 /** Suspends its process before one of its operations, until its lock was taken for stale and something else ran. */

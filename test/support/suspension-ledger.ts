@@ -1,7 +1,7 @@
-import { decodeSegment } from '../../src/format/segment.ts';
-import { decodeSnapshot } from '../../src/format/snapshot.ts';
-import type { Snapshot } from '../../src/format/snapshot.ts';
-import { listSnapshots } from '../../src/operations/snapshots.ts';
+import { decodeSegment } from '../../src/core/format/segment.ts';
+import { decodeSnapshot } from '../../src/core/format/snapshot.ts';
+import type { Snapshot } from '../../src/core/format/snapshot.ts';
+import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
 import { filesIn } from './damage.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { copyWithoutLocks, readNeededChunks } from './needed-chunks.ts';

@@ -1,10 +1,10 @@
-import { contentBytesOf, encodeTarMember, TAR_END } from '../../src/format/tar/tar-encoder.ts';
-import { encodePaxRecords } from '../../src/format/tar/pax-records.ts';
-import type { PaxRecord } from '../../src/format/tar/pax-records.ts';
-import { writeChecksum } from '../../src/format/tar/tar-fields.ts';
-import { TAR_BLOCK_BYTES, TAR_FIELDS, paddedBytes } from '../../src/format/tar/tar-member.ts';
-import type { TarField, TarMember } from '../../src/format/tar/tar-member.ts';
-import type { ByteString } from '../../src/util/byte-string.ts';
+import { contentBytesOf, encodeTarMember, TAR_END } from '../../src/core/format/tar/tar-encoder.ts';
+import { encodePaxRecords } from '../../src/core/format/tar/pax-records.ts';
+import type { PaxRecord } from '../../src/core/format/tar/pax-records.ts';
+import { writeChecksum } from '../../src/core/format/tar/tar-fields.ts';
+import { TAR_BLOCK_BYTES, TAR_FIELDS, paddedBytes } from '../../src/core/format/tar/tar-member.ts';
+import type { TarField, TarMember } from '../../src/core/format/tar/tar-member.ts';
+import type { ByteString } from '../../src/core/util/byte-string.ts';
 
 /** What a test says about a member; the rest has defaults. */
 export type SampleMember = Partial<Omit<TarMember, 'path'>> & { readonly path: string; readonly content?: string };

@@ -1,6 +1,6 @@
-import type { OperationContext, PasswordSource } from '../../src/operations/context.ts';
-import { Unlocker } from '../../src/repository/unlocker.ts';
-import type { Unlock } from '../../src/repository/unlocker.ts';
+import type { OperationContext, PasswordSource } from '../../src/core/session/context.ts';
+import { Unlocker } from '../../src/core/repository/keys/unlocker.ts';
+import type { Unlock } from '../../src/core/repository/keys/unlocker.ts';
 
 export const TEST_PASSWORD_TEXT = 'correct horse';
 

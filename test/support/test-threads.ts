@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { TaskPool } from '../../src/workers/task-pool.ts';
+import { TaskPool } from '../../src/core/workers/task-pool.ts';
 
 /** Kept for the whole process. Like the pool of a program, it starts threads only after some work. */
 const threads = new TaskPool();

@@ -1,10 +1,10 @@
-import { packName } from '../../src/format/layout.ts';
+import { packName } from '../../src/core/format/layout.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { backup } from '../../src/operations/backup.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import { readSegment } from '../../src/repository/manifests.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { readSegment } from '../../src/core/repository/manifests.ts';
 import { filesIn } from './damage.ts';
 import { MemoryBackend } from './memory-backend.ts';
 import { createPrng } from './prng.ts';

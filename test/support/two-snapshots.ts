@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { backup } from '../../src/operations/backup.ts';
-import { initRepository } from '../../src/operations/init.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
 import { MemoryBackend } from './memory-backend.ts';
 import { createPrng } from './prng.ts';
 import { simulatedProcess } from './simulated-process.ts';

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import { backup } from '../../src/operations/backup.ts';
-import { initRepository } from '../../src/operations/init.ts';
-import { restore } from '../../src/operations/restore.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { initRepository } from '../../src/core/creating/init.ts';
+import { restore } from '../../src/verbs/restore/restore.ts';
 import { withTemporaryDirectory } from './temp-directory.ts';
 
 const NOBODY = 65_534;

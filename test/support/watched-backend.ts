@@ -1,5 +1,5 @@
-import { LocalBackend } from '../../src/backend/local-backend.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
+import { LocalBackend } from '../../src/core/backend/local-backend.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 import type { Member } from './lending-pair.ts';
 

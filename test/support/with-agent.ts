@@ -1,14 +1,14 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { withRepository } from '../../src/operations/context.ts';
-import type { OperationContext } from '../../src/operations/context.ts';
-import { Domains } from '../../src/operations/realm/domains.ts';
-import { runAgent } from '../../src/operations/realm/agent.ts';
-import { connectRealm, readRealm } from '../../src/operations/realm/realm.ts';
-import { AgentServer } from '../../src/realm/agent-server.ts';
-import type { AgentServerOptions } from '../../src/realm/agent-server.ts';
-import type { HeldPlane } from '../../src/realm/held-planes.ts';
+import { withRepository } from '../../src/core/session/context.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import { Domains } from '../../src/realm/domains/domains.ts';
+import { runAgent } from '../../src/realm/verbs/agent/agent.ts';
+import { connectRealm, readRealm } from '../../src/realm/domains/realm.ts';
+import { AgentServer } from '../../src/realm/agents/agent-server.ts';
+import type { AgentServerOptions } from '../../src/realm/agents/agent-server.ts';
+import type { HeldPlane } from '../../src/realm/planes/held-planes.ts';
 import { fakeService } from './fake-agent-service.ts';
 import type { Member } from './lending-pair.ts';
 import { temporaryDirectory } from './temp-directory.ts';

@@ -5,7 +5,7 @@ import zlib from 'node:zlib';
 
 import { onTestFinished } from 'vitest';
 
-import { closeZstd } from '../../src/workers/zstd.ts';
+import { closeZstd } from '../../src/core/workers/zstd.ts';
 import type { Scenario } from '../cli/scenario.ts';
 import type { RunLdmResult } from './run-ldm.ts';
 

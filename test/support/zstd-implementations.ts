@@ -1,12 +1,12 @@
-import { openNodeZstd } from '../../src/workers/node-zstd.ts';
-import { openPackagedZstd } from '../../src/workers/packaged-zstd.ts';
-import { openSystemZstd } from '../../src/workers/system-zstd.ts';
-import type { Zstd } from '../../src/workers/zstd.ts';
+import { openNodeZstd } from '../../src/core/workers/node-zstd.ts';
+import { openPackagedZstd } from '../../src/core/workers/packaged-zstd.ts';
+import { openSystemZstd } from '../../src/core/workers/system-zstd.ts';
+import type { Zstd } from '../../src/core/workers/zstd.ts';
 
 /** Runs wherever the tests run, so that frames for a test can come from it. */
 export const packagedZstd: Zstd = loaded(openPackagedZstd());
 
-/** Every implementation that this machine has, for contract tests. test/workers/zstd.test.ts says which must be among them. */
+/** Every implementation that this machine has, for contract tests. test/core/workers/zstd.test.ts says which must be among them. */
 export const zstdImplementations: readonly (readonly [name: string, zstd: Zstd])[] = [
   ...named('node', openNodeZstd()),
   ...named('system', openSystemZstd()),

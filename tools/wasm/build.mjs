@@ -1,4 +1,4 @@
-// Compiles scan.ts and embeds it in src/chunking/cdc-wasm.generated.ts. With --check it writes nothing, and fails if that
+// Compiles scan.ts and embeds it in src/core/chunking/cdc-wasm.generated.ts. With --check it writes nothing, and fails if that
 // file would change.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import asc from 'assemblyscript/asc';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
-const TARGET = fileURLToPath(new URL('../../src/chunking/cdc-wasm.generated.ts', import.meta.url));
+const TARGET = fileURLToPath(new URL('../../src/core/chunking/cdc-wasm.generated.ts', import.meta.url));
 /** What decides about the code: a change of the compiler is one of the lock file. */
 const INPUTS = ['build.mjs', 'package-lock.json', 'scan.ts'];
 
@@ -55,6 +55,8 @@ const text = generatedText(await compile());
 if (!process.argv.includes('--check')) {
   writeFileSync(TARGET, text);
 } else if (readFileSync(TARGET, 'utf8') !== text) {
-  process.stderr.write('src/chunking/cdc-wasm.generated.ts is not what tools/wasm makes: run `npm run build:wasm`\n');
+  process.stderr.write(
+    'src/core/chunking/cdc-wasm.generated.ts is not what tools/wasm makes: run `npm run build:wasm`\n',
+  );
   process.exitCode = 1;
 }

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { ObjectBackend } from '../../../src/backend/objects/object-backend.ts';
-import { S3Store } from '../../../src/backend/s3/s3-store.ts';
+import { ObjectBackend } from '../../../src/places/objects/object-backend.ts';
+import { S3Store } from '../../../src/places/s3/s3-store.ts';
 import { makeScenario } from '../../cli/scenario.ts';
 import type { Scenario } from '../../cli/scenario.ts';
 import { testBackendOperations } from '../../contracts/backend-operations.ts';

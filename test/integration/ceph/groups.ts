@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import { ObjectBackend } from '../../../src/backend/objects/object-backend.ts';
-import { S3Store } from '../../../src/backend/s3/s3-store.ts';
-import { rankGroups } from '../../../src/groups/placement.ts';
+import { ObjectBackend } from '../../../src/places/objects/object-backend.ts';
+import { S3Store } from '../../../src/places/s3/s3-store.ts';
+import { rankGroups } from '../../../src/core/groups/placement.ts';
 import { makeScenario } from '../../cli/scenario.ts';
 import type { Scenario } from '../../cli/scenario.ts';
 import type { Bucket } from '../../support/buckets.ts';

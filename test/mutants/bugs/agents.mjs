@@ -1,11 +1,21 @@
-const AGENT = ['realm/agent', 'realm/agent-trust', 'operations/realm-agent', 'operations/realm-agent-planes'];
-const PLANES = ['realm/plane-tracker', 'realm/plane-publisher', 'realm/kept-planes', 'operations/realm-agent-planes'];
-const DIRECTORY = ['realm/directory-coordinator', 'operations/realm-membership'];
+const AGENT = [
+  'realm/agents/agent',
+  'realm/agents/agent-trust',
+  'realm/domains/realm-agent',
+  'realm/domains/realm-agent-planes',
+];
+const PLANES = [
+  'realm/planes/plane-tracker',
+  'realm/planes/plane-publisher',
+  'realm/planes/kept-planes',
+  'realm/domains/realm-agent-planes',
+];
+const DIRECTORY = ['realm/coordination/directory-coordinator', 'realm/verbs/realm/realm-membership'];
 
 export const bugs = [
   {
     id: 'AG1',
-    file: 'realm/agent-server.ts',
+    file: 'realm/agents/agent-server.ts',
     find: 'if (this.#runningCount > this.#requestsMax)',
     replace: 'if (this.#runningCount >= this.#requestsMax)',
     tests: AGENT,
@@ -13,7 +23,7 @@ export const bugs = [
   },
   {
     id: 'AG2',
-    file: 'realm/agent-server.ts',
+    file: 'realm/agents/agent-server.ts',
     find: "      if (isOpen) await new Promise<void>((resolve) => response.once('close', () => resolve()));\n",
     replace: '',
     tests: AGENT,
@@ -21,7 +31,7 @@ export const bugs = [
   },
   {
     id: 'AG3',
-    file: 'realm/agent-client.ts',
+    file: 'realm/agents/agent-client.ts',
     find: 'if (answers.length === ids.length / ID_BYTES) return answers;',
     replace: 'if (answers.length <= ids.length / ID_BYTES) return answers;',
     tests: AGENT,
@@ -29,7 +39,7 @@ export const bugs = [
   },
   {
     id: 'AG4',
-    file: 'realm/agent-place.ts',
+    file: 'realm/agents/agent-place.ts',
     find: '((mode & 0o022) === 0 || (mode & 0o1000) !== 0)',
     replace: '((mode & 0o002) === 0 || (mode & 0o1000) !== 0)',
     tests: AGENT,
@@ -37,7 +47,7 @@ export const bugs = [
   },
   {
     id: 'AG5',
-    file: 'realm/held-planes.ts',
+    file: 'realm/planes/held-planes.ts',
     find: 'if (held === undefined || published === undefined || !isSamePlane(held.state, published)) return true;',
     replace: 'if (held === undefined || published === undefined) return true;',
     tests: PLANES,
@@ -45,7 +55,7 @@ export const bugs = [
   },
   {
     id: 'AG6',
-    file: 'realm/kept-planes.ts',
+    file: 'realm/planes/kept-planes.ts',
     find: 'if (!tracker.isCurrent && files.wasUsed) {',
     replace: 'if (!tracker.isCurrent && !files.wasUsed) {',
     tests: PLANES,
@@ -53,7 +63,7 @@ export const bugs = [
   },
   {
     id: 'AG7',
-    file: 'realm/plane-tracker.ts',
+    file: 'realm/planes/plane-tracker.ts',
     find: `  // To flip once more is to undo.
   for (const { flips } of deltas) applyFlips(plane, flips);
 `,
@@ -63,7 +73,7 @@ export const bugs = [
   },
   {
     id: 'AG8',
-    file: 'realm/plane-publisher.ts',
+    file: 'realm/planes/plane-publisher.ts',
     find: "if (parsed !== undefined) newest = Math.max(newest, parsed.kind === 'base' ? parsed.sequence : parsed.to);",
     replace: "if (parsed?.kind === 'base') newest = Math.max(newest, parsed.sequence);",
     tests: PLANES,
@@ -71,7 +81,7 @@ export const bugs = [
   },
   {
     id: 'AG9',
-    file: 'realm/directory-coordinator.ts',
+    file: 'realm/coordination/directory-coordinator.ts',
     find: 'if (newest !== next) {',
     replace: 'if (newest === undefined) {',
     tests: DIRECTORY,
@@ -79,7 +89,7 @@ export const bugs = [
   },
   {
     id: 'AG10',
-    file: 'realm/directory-coordinator.ts',
+    file: 'realm/coordination/directory-coordinator.ts',
     find: 'for (const version of this.#versions(kind).get(domainId) ?? []) {',
     replace: 'for (const version of this.#versions(kind).get(domainId)?.toReversed() ?? []) {',
     tests: DIRECTORY,
@@ -87,7 +97,7 @@ export const bugs = [
   },
   {
     id: 'AG11',
-    file: 'realm/directory-coordinator.ts',
+    file: 'realm/coordination/directory-coordinator.ts',
     find: "if (this.#versions('live').get(domainId)?.at(-1) === version) await",
     replace: 'await',
     tests: DIRECTORY,
@@ -95,18 +105,22 @@ export const bugs = [
   },
   {
     id: 'AG12',
-    file: 'realm/realm-records.ts',
+    file: 'realm/coordination/realm-records.ts',
     find: "['live', 'state', 'members']",
     replace: "['members', 'state', 'live']",
-    tests: ['operations/realm-members', 'operations/realm-membership', 'realm/directory-coordinator'],
+    tests: [
+      'realm/verbs/realm/realm-members',
+      'realm/verbs/realm/realm-membership',
+      'realm/coordination/directory-coordinator',
+    ],
     note: 'a domain that is forgotten only in part cannot be forgotten again',
   },
   {
     id: 'AG13',
-    file: 'realm/cached-answers.ts',
+    file: 'realm/agents/cached-answers.ts',
     find: "    if (answer !== undefined && answer.state !== 'live') return;\n",
     replace: '',
-    tests: ['realm/kept-planes', 'realm/answer-cache', 'operations/realm-cache'],
+    tests: ['realm/planes/kept-planes', 'realm/agents/answer-cache', 'realm/domains/realm-cache'],
     note: 'a chunk that may soon be gone is remembered for ten minutes',
   },
 ];

@@ -1,18 +1,18 @@
 export const bugs = [
   {
     id: 'Z5',
-    file: 'store/block-gatherer.ts',
+    file: 'core/store/block-gatherer.ts',
     find: ' || this.#lengths.length === CHUNKS_MAX',
     replace: '',
-    tests: ['store/block-gatherer'],
+    tests: ['core/store/block-gatherer'],
     note: 'a block has more chunks than the format allows',
   },
   {
     id: 'Z22',
-    file: 'operations/backup/file-store.ts',
+    file: 'verbs/backup/file-store.ts',
     find: 'return saved !== undefined && isSameVersion(saved.metadata, metadata) ? saved : undefined;',
     replace: 'return saved;',
-    tests: ['operations/backup/file-store'],
+    tests: ['verbs/backup/file-store'],
     note: 'a file that changed is taken for one that was saved before',
   },
 ];

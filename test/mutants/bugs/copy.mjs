@@ -1,15 +1,15 @@
 export const bugs = [
   {
     id: 'C1',
-    file: 'operations/copy/copies-there.ts',
+    file: 'core/snapshots/copies-there.ts',
     find: 'if (destination.damage.isWhole) return;',
     replace: 'return;',
-    tests: ['operations/copy/damage'],
+    tests: ['verbs/copy/damage'],
     note: 'a damaged copy of a snapshot counts as one: it is not copied again',
   },
   {
     id: 'C2',
-    file: 'operations/copy/copies-there.ts',
+    file: 'core/snapshots/copies-there.ts',
     find: `if (!isDamage(error)) throw error;
       }
     }
@@ -19,40 +19,40 @@ export const bugs = [
       }
     }
     return undefined;`,
-    tests: ['operations/copy/damage'],
+    tests: ['verbs/copy/damage'],
     note: 'a snapshot of which only the second copy is left is copied twice',
   },
   {
     id: 'C3',
-    file: 'operations/copy/copy-commits.ts',
+    file: 'verbs/copy/copy-commits.ts',
     find: `    await copies.refresh();
 `,
     replace: '',
-    tests: ['operations/copy/concurrency'],
+    tests: ['verbs/copy/concurrency'],
     note: 'what another process has copied meanwhile is copied twice',
   },
   {
     id: 'C4',
-    file: 'operations/copy/copy-commits.ts',
+    file: 'verbs/copy/copy-commits.ts',
     find: 'original: originalIdOf(snapshot),',
     replace: 'original: snapshot.id,',
-    tests: ['operations/copy/kept-members'],
+    tests: ['verbs/copy/kept-members'],
     note: 'the copy of a copy does not name the first original: it is copied again',
   },
   {
     id: 'C5',
-    file: 'operations/copy/copy-commits.ts',
+    file: 'verbs/copy/copy-commits.ts',
     find: 'const { parent, replaces: _, hold: _hold, reliesOn: _reliesOn, ...members } = snapshot.snapshot;',
     replace: 'const { parent, replaces: _, reliesOn: _reliesOn, ...members } = snapshot.snapshot;',
-    tests: ['operations/holds'],
+    tests: ['realm/lending/holds'],
     note: 'a hold is copied, and keeps data for a domain that does not rely on it',
   },
   {
     id: 'C6',
-    file: 'operations/copy/chunk-copier.ts',
+    file: 'verbs/copy/chunk-copier.ts',
     find: 'if (!isSameCut || this.#ids.has(entry)) continue;',
     replace: 'if (this.#ids.has(entry)) continue;',
-    tests: ['operations/copy/chunk-copier'],
+    tests: ['verbs/copy/chunk-copier'],
     note: 'a file that was cut differently there is taken for one that is there: chunks are missing',
   },
 ];

@@ -1,16 +1,16 @@
 const DIFF = [
-  'operations/diff',
-  'operations/diff-moves',
-  'operations/diff-live',
-  'operations/diff-excludes',
-  'operations/unreadable-trees',
-  'cli/diff',
+  'verbs/diff/diff',
+  'verbs/diff/diff-moves',
+  'verbs/diff/diff-live',
+  'verbs/diff/diff-excludes',
+  'core/damage/unreadable-trees',
+  'verbs/diff/command',
 ];
 
 export const bugs = [
   {
     id: 'DF1',
-    file: 'operations/diff/comparison.ts',
+    file: 'verbs/diff/comparison.ts',
     find: 'pathOf(path), error);\n      return undefined;',
     replace: 'pathOf(path), error);\n      return NOTHING;',
     tests: DIFF,
@@ -18,7 +18,7 @@ export const bugs = [
   },
   {
     id: 'DF2',
-    file: 'operations/diff/diff-run.ts',
+    file: 'verbs/diff/diff-run.ts',
     find: ' || Buffer.compare(treeId, this.#options.emptyTreeId) === 0',
     replace: '',
     tests: DIFF,
@@ -26,7 +26,7 @@ export const bugs = [
   },
   {
     id: 'DF3',
-    file: 'operations/diff/moves.ts',
+    file: 'verbs/diff/moves.ts',
     find: '  if (sizeBytes === 0) return undefined;\n',
     replace: '',
     tests: DIFF,
@@ -34,7 +34,7 @@ export const bugs = [
   },
   {
     id: 'DF4',
-    file: 'operations/diff/moves.ts',
+    file: 'verbs/diff/moves.ts',
     find: '      same!.delete(from);\n',
     replace: '',
     tests: DIFF,
@@ -42,7 +42,7 @@ export const bugs = [
   },
   {
     id: 'DF5',
-    file: 'operations/diff/live-content.ts',
+    file: 'verbs/diff/live-content.ts',
     find: 'onProblem(path, error.message);\n      return false;',
     replace: 'onProblem(path, error.message);\n      return true;',
     tests: DIFF,
@@ -50,7 +50,7 @@ export const bugs = [
   },
   {
     id: 'DF6',
-    file: 'operations/diff/live-directory.ts',
+    file: 'verbs/diff/live-directory.ts',
     find: ' || repositoryPaths.has(named)) return hidden;',
     replace: ') return hidden;',
     tests: DIFF,
@@ -58,7 +58,7 @@ export const bugs = [
   },
   {
     id: 'DF7',
-    file: 'operations/diff/live-sides.ts',
+    file: 'verbs/diff/live-sides.ts',
     find: 'if (target === undefined && hostname !== systemHostname()) {',
     replace: 'if (target === undefined && false) {',
     tests: DIFF,
@@ -66,7 +66,7 @@ export const bugs = [
   },
   {
     id: 'DF8',
-    file: 'operations/entry-changes.ts',
+    file: 'core/snapshots/entry-changes.ts',
     find: 'return a.mtimeSeconds === b.mtimeSeconds && a.mtimeNanoseconds === b.mtimeNanoseconds;',
     replace: 'return a.mtimeSeconds === b.mtimeSeconds;',
     tests: DIFF,
@@ -74,7 +74,7 @@ export const bugs = [
   },
   {
     id: 'DF9',
-    file: 'operations/entry-changes.ts',
+    file: 'core/snapshots/entry-changes.ts',
     find: 'if (a.xattrs.length + b.xattrs.length === 0) return true;',
     replace: 'if (a.xattrs.length === 0) return true;',
     tests: DIFF,

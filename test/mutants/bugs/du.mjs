@@ -1,9 +1,9 @@
-const DU = ['operations/du', 'operations/unreadable-trees', 'cli/du-have'];
+const DU = ['verbs/du/du', 'core/damage/unreadable-trees', 'verbs/du/command'];
 
 export const bugs = [
   {
     id: 'DU1',
-    file: 'operations/du/usage-meter.ts',
+    file: 'verbs/du/usage-meter.ts',
     find: 'increase(trees.released, number, 1 + others.length);',
     replace: 'increase(trees.released, number, 1);',
     tests: DU,
@@ -11,7 +11,7 @@ export const bugs = [
   },
   {
     id: 'DU2',
-    file: 'operations/du/usage-meter.ts',
+    file: 'verbs/du/usage-meter.ts',
     find: 'sizeBytes += each * count;',
     replace: 'sizeBytes += each;',
     tests: DU,
@@ -19,7 +19,7 @@ export const bugs = [
   },
   {
     id: 'DU3',
-    file: 'operations/du/usage-meter.ts',
+    file: 'verbs/du/usage-meter.ts',
     find: 'if (isReleased) increase(child.released, childNumber, 1);',
     replace: 'if (isReleased) increase(child.released, childNumber, count);',
     tests: DU,
@@ -27,7 +27,7 @@ export const bugs = [
   },
   {
     id: 'DU4',
-    file: 'operations/du/usage-of-set.ts',
+    file: 'verbs/du/usage-of-set.ts',
     find: "path.replaceAll('/', '\\0')",
     replace: 'path',
     tests: DU,
@@ -35,7 +35,7 @@ export const bugs = [
   },
   {
     id: 'DU5',
-    file: 'operations/du/usage-of-set.ts',
+    file: 'verbs/du/usage-of-set.ts',
     find: 'depth = Math.min(depth, levelsBelow(path, root));',
     replace: 'depth = levelsBelow(path, root);',
     tests: DU,
@@ -43,7 +43,7 @@ export const bugs = [
   },
   {
     id: 'DU6',
-    file: 'operations/du.ts',
+    file: 'verbs/du/du.ts',
     find: "places.set(`${listing.id}:${place.path ?? ''}`, place);",
     replace: 'places.set(listing.id, place);',
     tests: DU,
@@ -51,7 +51,7 @@ export const bugs = [
   },
   {
     id: 'DU7',
-    file: 'operations/du.ts',
+    file: 'verbs/du/du.ts',
     find: '    assertCountable([name], damage.lostSnapshots);\n',
     replace: '',
     tests: DU,

@@ -1,10 +1,15 @@
-const TAR = ['format/tar/tar-codec', 'format/tar/pax-records', 'format/tar/acl-text', 'integration/dump-archives'];
-const DUMP = ['operations/dump', 'integration/dump-archives', 'cli/dump'];
+const TAR = [
+  'core/format/tar/tar-codec',
+  'core/format/tar/pax-records',
+  'core/format/tar/acl-text',
+  'integration/dump-archives',
+];
+const DUMP = ['verbs/dump/dump', 'integration/dump-archives', 'verbs/dump/command'];
 
 export const bugs = [
   {
     id: 'DP1',
-    file: 'operations/dump/first-names.ts',
+    file: 'verbs/dump/first-names.ts',
     find: 'const key = `${hardlink.device}:${inode}`;',
     replace: 'const key = `${inode}`;',
     tests: DUMP,
@@ -12,7 +17,7 @@ export const bugs = [
   },
   {
     id: 'DP2',
-    file: 'operations/dump/tar-output.ts',
+    file: 'verbs/dump/tar-output.ts',
     find: 'for (let i = 0; i <= holes.length; i += 2) {',
     replace: 'for (let i = 0; i < holes.length; i += 2) {',
     tests: DUMP,
@@ -20,7 +25,7 @@ export const bugs = [
   },
   {
     id: 'DP3',
-    file: 'format/tar/tar-encoder.ts',
+    file: 'core/format/tar/tar-encoder.ts',
     find: 'if (user.length >= TAR_FIELDS.user[1])',
     replace: 'if (user.length > TAR_FIELDS.user[1])',
     tests: TAR,
@@ -28,7 +33,7 @@ export const bugs = [
   },
   {
     id: 'DP4',
-    file: 'format/tar/tar-encoder.ts',
+    file: 'core/format/tar/tar-encoder.ts',
     find: "return nanoseconds === 0 && fitsInField('mtime', seconds);",
     replace: 'return nanoseconds === 0;',
     tests: TAR,
@@ -36,7 +41,7 @@ export const bugs = [
   },
   {
     id: 'DP5',
-    file: 'format/tar/pax-records.ts',
+    file: 'core/format/tar/pax-records.ts',
     find: '      if (String(lengthBytes).length > String(restBytes).length) lengthBytes += 1;\n',
     replace: '',
     tests: TAR,
@@ -44,7 +49,7 @@ export const bugs = [
   },
   {
     id: 'DP6',
-    file: 'format/tar/pax-attributes.ts',
+    file: 'core/format/tar/pax-attributes.ts',
     find: "name.replaceAll('%', '%25').replaceAll('=', '%3D')",
     replace: "name.replaceAll('=', '%3D').replaceAll('%', '%25')",
     tests: TAR,
@@ -52,7 +57,7 @@ export const bugs = [
   },
   {
     id: 'DP7',
-    file: 'format/tar/acl-text.ts',
+    file: 'core/format/tar/acl-text.ts',
     find: 'const id = tag === TAGS.user || tag === TAGS.group ?',
     replace: 'const id = tag === TAGS.user ?',
     tests: TAR,
@@ -60,23 +65,23 @@ export const bugs = [
   },
   {
     id: 'DP8',
-    file: 'format/zip/zip-headers.ts',
+    file: 'core/format/zip/zip-headers.ts',
     find: 'const is64 = count >= MAX_16 ||',
     replace: 'const is64 = count > MAX_16 ||',
-    tests: ['format/zip/zip-headers', ...DUMP],
+    tests: ['core/format/zip/zip-headers', ...DUMP],
     note: 'a zip archive of exactly 65,535 entries cannot be read',
   },
   {
     id: 'DP9',
-    file: 'format/zip/zip-headers.ts',
+    file: 'core/format/zip/zip-headers.ts',
     find: 'const hasTime = mtimeSeconds === (mtimeSeconds | 0);',
     replace: 'const hasTime = true;',
-    tests: ['format/zip/zip-headers', ...DUMP],
+    tests: ['core/format/zip/zip-headers', ...DUMP],
     note: 'a file from after 2038 gets a time of the past in a zip archive',
   },
   {
     id: 'DP10',
-    file: 'operations/dump/zip-output.ts',
+    file: 'verbs/dump/zip-output.ts',
     find: 'const feeding = feed().catch((error: unknown) => void stream.destroy(error as Error));',
     replace: 'const feeding = feed();',
     tests: DUMP,
@@ -85,7 +90,7 @@ export const bugs = [
   },
   {
     id: 'DP11',
-    file: 'operations/dump/output-buffer.ts',
+    file: 'verbs/dump/output-buffer.ts',
     find: `    if (this.#end + bytes.length > BUFFER_BYTES) await this.flush();
     if (bytes.length >= BUFFER_BYTES) return await this.#write(bytes);`,
     replace: `    if (bytes.length >= BUFFER_BYTES) return await this.#write(bytes);
@@ -95,7 +100,7 @@ export const bugs = [
   },
   {
     id: 'DP12',
-    file: 'operations/dump/output-buffer.ts',
+    file: 'verbs/dump/output-buffer.ts',
     find: '    this.#buffer = Buffer.allocUnsafe(BUFFER_BYTES);\n',
     replace: '',
     tests: DUMP,
@@ -103,7 +108,7 @@ export const bugs = [
   },
   {
     id: 'DP13',
-    file: 'cli/dump-target.ts',
+    file: 'verbs/dump/dump-target.ts',
     find: '    file.discard();\n',
     replace: '',
     tests: DUMP,

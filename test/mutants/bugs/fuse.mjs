@@ -1,10 +1,10 @@
-const FUSE = ['fuse/fuse-session', 'fuse/fuse-server', 'fuse/requests'];
-const MOUNT = ['operations/mount/mounted-snapshots', 'operations/mount/snapshot-names', 'integration/mount'];
+const FUSE = ['verbs/mount/fuse/fuse-session', 'verbs/mount/fuse/fuse-server', 'verbs/mount/fuse/requests'];
+const MOUNT = ['verbs/mount/mounted-snapshots', 'verbs/mount/snapshot-names', 'integration/mount'];
 
 export const bugs = [
   {
     id: 'FU1',
-    file: 'fuse/node-table.ts',
+    file: 'verbs/mount/fuse/node-table.ts',
     find: 'if (node === undefined || nodeId === ROOT_NODE_ID) continue;',
     replace: 'if (node === undefined) continue;',
     tests: FUSE,
@@ -12,7 +12,7 @@ export const bugs = [
   },
   {
     id: 'FU2',
-    file: 'fuse/fuse-session.ts',
+    file: 'verbs/mount/fuse/fuse-session.ts',
     find: 'if (encoder.listBytesWith(entry, withAttributes) > sizeBytes) break;',
     replace: 'if (encoder.listBytesWith(entry, withAttributes) >= sizeBytes) break;',
     tests: FUSE,
@@ -20,7 +20,7 @@ export const bugs = [
   },
   {
     id: 'FU3',
-    file: 'fuse/fuse-session.ts',
+    file: 'verbs/mount/fuse/fuse-session.ts',
     find: 'else if (sizeBytes < bytes.length)',
     replace: 'else if (sizeBytes <= bytes.length)',
     tests: FUSE,
@@ -28,7 +28,7 @@ export const bugs = [
   },
   {
     id: 'FU4',
-    file: 'fuse/fuse-session.ts',
+    file: 'verbs/mount/fuse/fuse-session.ts',
     find: 'this.#freeBuffers.pop()',
     replace: 'this.#freeBuffers.at(-1)',
     tests: FUSE,
@@ -36,7 +36,7 @@ export const bugs = [
   },
   {
     id: 'FU5',
-    file: 'fuse/file-node.ts',
+    file: 'verbs/mount/fuse/file-node.ts',
     find: 'holes[index]! <= found; index += 2',
     replace: 'holes[index]! < found; index += 2',
     tests: FUSE,
@@ -44,7 +44,7 @@ export const bugs = [
   },
   {
     id: 'FU6',
-    file: 'fuse/file-node.ts',
+    file: 'verbs/mount/fuse/file-node.ts',
     find: 'if (holes[index + 1]! > offset) return Math.max',
     replace: 'if (holes[index + 1]! >= offset) return Math.max',
     tests: FUSE,
@@ -52,7 +52,7 @@ export const bugs = [
   },
   {
     id: 'FU7',
-    file: 'fuse/attributes.ts',
+    file: 'verbs/mount/fuse/attributes.ts',
     find: ' | ((minor & 0xfff00) << 12)',
     replace: '',
     tests: FUSE,
@@ -60,7 +60,7 @@ export const bugs = [
   },
   {
     id: 'FU8',
-    file: 'fuse/fuse-server.ts',
+    file: 'verbs/mount/fuse/fuse-server.ts',
     find: 'if (result === -ERRNO.ENOENT || result === -ERRNO.EINTR) continue;',
     replace: 'if (result === -ERRNO.ENOENT) continue;',
     tests: FUSE,
@@ -68,7 +68,7 @@ export const bugs = [
   },
   {
     id: 'FU9',
-    file: 'operations/mount/mounted-snapshots.ts',
+    file: 'verbs/mount/mounted-snapshots.ts',
     find: 'if (ids.length !== this.#listedIds.length || ids.some((id, index) => id !== this.#listedIds[index])) {',
     replace: 'if (ids.length !== this.#listedIds.length) {',
     tests: MOUNT,
@@ -76,7 +76,7 @@ export const bugs = [
   },
   {
     id: 'FU10',
-    file: 'operations/mount/mounted-snapshots.ts',
+    file: 'verbs/mount/mounted-snapshots.ts',
     find: 'snapshot.deletedUntil === undefined && matchesFilter',
     replace: 'matchesFilter',
     tests: MOUNT,
@@ -84,7 +84,7 @@ export const bugs = [
   },
   {
     id: 'FU11',
-    file: 'operations/mount/view-nodes.ts',
+    file: 'verbs/mount/view-nodes.ts',
     find: 'if (known !== undefined && isSame(known.named, named)) return known.node;',
     replace: 'if (known !== undefined) return known.node;',
     tests: MOUNT,

@@ -1,10 +1,10 @@
-const HISTORY = ['operations/history', 'operations/unreadable-trees', 'cli/find-history'];
-const FIND = ['operations/find', 'operations/unreadable-trees', 'cli/find-history'];
+const HISTORY = ['verbs/history/history', 'core/damage/unreadable-trees', 'verbs/find/command'];
+const FIND = ['verbs/find/find', 'core/damage/unreadable-trees', 'verbs/find/command'];
 
 export const bugs = [
   {
     id: 'HI1',
-    file: 'operations/history/path-lookup.ts',
+    file: 'verbs/history/path-lookup.ts',
     find: "`${Buffer.from(id).toString('hex')} ${left}`",
     replace: "Buffer.from(id).toString('hex')",
     tests: HISTORY,
@@ -12,7 +12,7 @@ export const bugs = [
   },
   {
     id: 'HI2',
-    file: 'operations/history.ts',
+    file: 'verbs/history/history.ts',
     find: 'const { hostname } = listing.snapshot;',
     replace: "const hostname = '';",
     tests: HISTORY,
@@ -20,7 +20,7 @@ export const bugs = [
   },
   {
     id: 'HI3',
-    file: 'operations/history.ts',
+    file: 'verbs/history/history.ts',
     find: ' || !isSameTree(found.entry, before.entry)) return',
     replace: ') return',
     tests: HISTORY,
@@ -28,7 +28,7 @@ export const bugs = [
   },
   {
     id: 'HI4',
-    file: 'operations/history.ts',
+    file: 'verbs/history/history.ts',
     find: 'isWithin(absolute, each) || isWithin(each, absolute)',
     replace: 'isWithin(absolute, each)',
     tests: HISTORY,
@@ -36,7 +36,7 @@ export const bugs = [
   },
   {
     id: 'HI5',
-    file: 'operations/history.ts',
+    file: 'verbs/history/history.ts',
     find: 'if (result.versions.length > 0 || result.unreadableTrees > 0) return result;',
     replace: 'if (result.versions.length > 0) return result;',
     tests: HISTORY,
@@ -44,7 +44,7 @@ export const bugs = [
   },
   {
     id: 'HI6',
-    file: 'operations/find/tree-search.ts',
+    file: 'verbs/find/tree-search.ts',
     find: "      this.#unreadable.add(Buffer.from(treeId).toString('hex'));\n",
     replace: '',
     tests: FIND,
@@ -52,7 +52,7 @@ export const bugs = [
   },
   {
     id: 'HI7',
-    file: 'operations/find.ts',
+    file: 'verbs/find/find.ts',
     find: 'const { hostname } = listing.snapshot;',
     replace: "const hostname = '';",
     tests: FIND,
@@ -60,7 +60,7 @@ export const bugs = [
   },
   {
     id: 'HI8',
-    file: 'operations/find.ts',
+    file: 'verbs/find/find.ts',
     find: 'return places.sort((a, b) => Date.parse(a.listing.snapshot.time) - Date.parse(b.listing.snapshot.time));',
     replace: 'return places;',
     tests: FIND,
@@ -68,7 +68,7 @@ export const bugs = [
   },
   {
     id: 'HI9',
-    file: 'operations/find/found-paths.ts',
+    file: 'verbs/find/found-paths.ts',
     find: 'item.below !== undefined && !path.hits.has(item.below)',
     replace: 'item.below !== undefined && path.hits.size === 0',
     tests: FIND,

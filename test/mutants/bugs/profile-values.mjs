@@ -1,9 +1,9 @@
-const PROFILE = ['cli/profile', 'cli/profile-order', 'cli/settings'];
+const PROFILE = ['console/settings/profile', 'cli/profile-order', 'console/settings/settings'];
 
 export const bugs = [
   {
     id: 'PR1',
-    file: 'cli/profile-table.ts',
+    file: 'console/settings/profile-table.ts',
     find: 'const option = EXCLUDED_KEYS.has(key) ? undefined : command.options',
     replace: 'const option = command.options',
     tests: PROFILE,
@@ -11,7 +11,7 @@ export const bugs = [
   },
   {
     id: 'PR2',
-    file: 'cli/profile-table.ts',
+    file: 'console/settings/profile-table.ts',
     find: 'return option.negate ? !value : value;',
     replace: 'return value;',
     tests: PROFILE,
@@ -19,7 +19,7 @@ export const bugs = [
   },
   {
     id: 'PR3',
-    file: 'cli/profile-table.ts',
+    file: 'console/settings/profile-table.ts',
     find: 'parse(option.parseArg, expanded, parsed, origin);',
     replace: 'parse(option.parseArg, expanded, undefined, origin);',
     tests: PROFILE,
@@ -27,7 +27,7 @@ export const bugs = [
   },
   {
     id: 'PR4',
-    file: 'cli/profile.ts',
+    file: 'console/settings/profile.ts',
     find: 'cache: given.cache !== false && rest.cache !== false,',
     replace: 'cache: given.cache !== false,',
     tests: PROFILE,
@@ -35,7 +35,7 @@ export const bugs = [
   },
   {
     id: 'PR5',
-    file: 'cli/profile.ts',
+    file: 'console/settings/profile.ts',
     find: 'return {\n    ...rest,',
     replace: 'return {\n    ...profile.table.options,',
     tests: PROFILE,
@@ -43,7 +43,7 @@ export const bugs = [
   },
   {
     id: 'PR6',
-    file: 'cli/profile.ts',
+    file: 'console/settings/profile.ts',
     find: "    throw new UsageError(`there is no profile ${named}: ${file ?? 'a home directory'} does not exist`);",
     replace: '    return undefined;',
     tests: PROFILE,
@@ -51,7 +51,7 @@ export const bugs = [
   },
   {
     id: 'PR7',
-    file: 'cli/profile.ts',
+    file: 'console/settings/profile.ts',
     find: "if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;",
     replace: "if (code !== 'EIO') return undefined;",
     tests: PROFILE,
@@ -59,7 +59,7 @@ export const bugs = [
   },
   {
     id: 'PR8',
-    file: 'cli/profile.ts',
+    file: 'console/settings/profile.ts',
     find: 'if (isGiven(name) || (readsStream && LIST_OPTIONS.includes(name))) continue;',
     replace: 'if (isGiven(name)) continue;',
     tests: PROFILE,
@@ -67,7 +67,7 @@ export const bugs = [
   },
   {
     id: 'PR9',
-    file: 'cli/profile.ts',
+    file: 'console/settings/profile.ts',
     find: "profile ?? readVariable(environment, 'LDM_PROFILE', { parse: (text) => text, wanted: 'a name' })",
     replace: "readVariable(environment, 'LDM_PROFILE', { parse: (text) => text, wanted: 'a name' }) ?? profile",
     tests: PROFILE,

@@ -1,7 +1,7 @@
 export const bugs = [
   {
     id: 'Q1',
-    file: 'cli/profile.ts',
+    file: 'console/settings/profile.ts',
     find: 'if (!readsStream && !LIST_OPTIONS.some(isGiven))',
     replace: 'if (!LIST_OPTIONS.some(isGiven))',
     tests: ['cli/profile-precedence'],
@@ -9,7 +9,7 @@ export const bugs = [
   },
   {
     id: 'Q2',
-    file: 'cli/profile.ts',
+    file: 'console/settings/profile.ts',
     find: `    ...rest,
     ...omitUndefined(given),`,
     replace: `    ...omitUndefined(given),
@@ -19,10 +19,10 @@ export const bugs = [
   },
   {
     id: 'Q3',
-    file: 'cli/profile-table.ts',
+    file: 'console/settings/profile-table.ts',
     find: "throw invalid(origin, `is ${JSON.stringify(path)}`, ['Give an absolute path, or one that begins with ~/.']);",
     replace: 'return path;',
-    tests: ['cli/profile'],
+    tests: ['console/settings/profile'],
     note: 'a relative path in a profile is accepted, and means another place in each directory',
   },
 ];

@@ -1,17 +1,27 @@
 const REALM = [
-  'operations/realm/guards',
-  'operations/realm/look-up',
-  'operations/realm',
-  'operations/realm-members',
-  'operations/hold-release',
+  'realm/domains/guards',
+  'realm/verbs/locate/look-up',
+  'realm/domains/realm',
+  'realm/verbs/realm/realm-members',
+  'realm/lending/hold-release',
 ];
-const PUBLISH = ['operations/realm/guards', 'operations/realm-publish', 'operations/realm-status', 'cli/realm-ranges'];
-const LENDING = ['operations/realm/guards', 'operations/rely-on', 'operations/lender-checks', 'operations/relies-on'];
+const PUBLISH = [
+  'realm/domains/guards',
+  'realm/domains/realm-publish',
+  'realm/verbs/realm/realm-status',
+  'realm/verbs/realm/ranges-command',
+];
+const LENDING = [
+  'realm/domains/guards',
+  'realm/lending/rely-on',
+  'realm/lending/lender-checks',
+  'realm/lending/relies-on',
+];
 
 export const bugs = [
   {
     id: 'RE1',
-    file: 'operations/realm/publish.ts',
+    file: 'realm/domains/publish.ts',
     find: 'if (!(await records.writeState(domainId, state, record?.version))) continue;',
     replace: 'await records.writeState(domainId, state, record?.version);',
     tests: PUBLISH,
@@ -19,7 +29,7 @@ export const bugs = [
   },
   {
     id: 'RE2',
-    file: 'operations/realm/publish.ts',
+    file: 'realm/domains/publish.ts',
     find: 'if (!state.isComplete) {',
     replace: 'if (state.isComplete === undefined) {',
     tests: PUBLISH,
@@ -27,7 +37,7 @@ export const bugs = [
   },
   {
     id: 'RE3',
-    file: 'operations/realm/publish-ranges.ts',
+    file: 'realm/verbs/realm/publish-ranges.ts',
     find: 'if (snapshots.length !== snapshotIds.length)',
     replace: 'if (snapshots.length > snapshotIds.length)',
     tests: PUBLISH,
@@ -35,7 +45,7 @@ export const bugs = [
   },
   {
     id: 'RE4',
-    file: 'operations/realm/look-up.ts',
+    file: 'realm/verbs/locate/look-up.ts',
     find: 'for (const domain of domains.all) if (!questions.has(domain, result)) late.add(domain, result);',
     replace: 'for (const domain of domains.all) if (questions.has(domain, result)) late.add(domain, result);',
     tests: REALM,
@@ -43,7 +53,7 @@ export const bugs = [
   },
   {
     id: 'RE5',
-    file: 'operations/realm/look-up.ts',
+    file: 'realm/verbs/locate/look-up.ts',
     find: 'isFound ? this.unanswered : new Map([...this.unanswered, ...unknown]);',
     replace: 'this.unanswered;',
     tests: REALM,
@@ -51,15 +61,15 @@ export const bugs = [
   },
   {
     id: 'RE6',
-    file: 'operations/realm/domain-source.ts',
+    file: 'realm/lending/domain-source.ts',
     find: '    if (failure !== undefined) throw failure;\n',
     replace: '',
-    tests: ['operations/realm/guards', 'operations/realm-agent'],
+    tests: ['realm/domains/guards', 'realm/domains/realm-agent'],
     note: 'a chunk counts as absent where its domain cannot be reached',
   },
   {
     id: 'RE7',
-    file: 'operations/realm/repository-peer.ts',
+    file: 'realm/domains/repository-peer.ts',
     find: 'if (answers.includes(undefined) && !opened.damage.isWhole)',
     replace: 'if (answers.length === 0 && !opened.damage.isWhole)',
     tests: REALM,
@@ -67,7 +77,7 @@ export const bugs = [
   },
   {
     id: 'RE8',
-    file: 'operations/realm/lender.ts',
+    file: 'realm/lending/lender.ts',
     find: 'const holdId = await noteHold(this.#repository, this.#domain.id, newHoldSecret());',
     replace: 'const holdId = newHoldSecret();',
     tests: LENDING,
@@ -75,7 +85,7 @@ export const bugs = [
   },
   {
     id: 'RE9',
-    file: 'operations/realm/distrusted-loans.ts',
+    file: 'realm/lending/distrusted-loans.ts',
     find: 'const lost = blocks.filter(({ holdId }) => !holds.has(holdId));',
     replace: 'const lost: BorrowedBlock[] = [];',
     tests: LENDING,
@@ -83,7 +93,7 @@ export const bugs = [
   },
   {
     id: 'RE10',
-    file: 'operations/realm/leave.ts',
+    file: 'realm/verbs/realm/leave.ts',
     find: 'if (!knowsAllLoans(opened)) {',
     replace: 'if (opened.needsCondemned) {',
     tests: REALM,
@@ -91,7 +101,7 @@ export const bugs = [
   },
   {
     id: 'RE11',
-    file: 'operations/realm/leave.ts',
+    file: 'realm/verbs/realm/leave.ts',
     find: '    error instanceof RepositoryLockedError ||\n',
     replace: '',
     tests: REALM,
@@ -99,7 +109,7 @@ export const bugs = [
   },
   {
     id: 'RE12',
-    file: 'operations/realm/own-place.ts',
+    file: 'realm/domains/own-place.ts',
     find: 'return isThisMachine(known) && (known.place === location || isSameFile(known.place, location));',
     replace: 'return known.place === location || isSameFile(known.place, location);',
     tests: REALM,
@@ -107,7 +117,7 @@ export const bugs = [
   },
   {
     id: 'RE13',
-    file: 'operations/realm/join.ts',
+    file: 'realm/verbs/realm/join.ts',
     find: '  try {\n    await assertNameFree(records, domainId, member.name);\n',
     replace: '  try {\n',
     tests: REALM,
@@ -115,15 +125,15 @@ export const bugs = [
   },
   {
     id: 'RE14',
-    file: 'operations/realm/plane-watch.ts',
+    file: 'realm/domains/plane-watch.ts',
     find: 'while (this.#isStale && !this.#isStopped) {',
     replace: 'if (this.#isStale && !this.#isStopped) {',
-    tests: ['operations/realm/guards', 'operations/realm-agent'],
+    tests: ['realm/domains/guards', 'realm/domains/realm-agent'],
     note: 'an agent does not notice a change that comes while it reads the records',
   },
   {
     id: 'RE15',
-    file: 'operations/realm/adopt.ts',
+    file: 'realm/verbs/adopt/adopt.ts',
     find: '  if (!knowsAllLoans(opened)) return 0;\n',
     replace: '',
     tests: LENDING,
@@ -131,10 +141,10 @@ export const bugs = [
   },
   {
     id: 'RE16',
-    file: 'operations/realm/domain-chunks.ts',
+    file: 'core/healing/domain-chunks.ts',
     find: 'if (Buffer.compare(this.#hasher.idOf(kind, offered.bytes), id) === 0) return offered;',
     replace: "if (kind === 'data' || Buffer.compare(this.#hasher.idOf(kind, offered.bytes), id) === 0) return offered;",
-    tests: ['operations/from-domains-restore', 'operations/from-domains-repair'],
+    tests: ['realm/lending/from-domains-restore', 'realm/lending/from-domains-repair'],
     note: 'wrong bytes of a domain are restored',
   },
 ];

@@ -1,15 +1,15 @@
 export const bugs = [
   {
     id: 'D1',
-    file: 'operations/removal.ts',
+    file: 'core/removing/removal.ts',
     find: 'if (this.#knownSnapshotIds.has(id)) continue;',
     replace: 'continue;',
-    tests: ['operations/compact-refusal'],
+    tests: ['core/removing/compact-refusal'],
     note: 'the snapshot of a process that was suspended loses its packs',
   },
   {
     id: 'D2',
-    file: 'operations/removal.ts',
+    file: 'core/removing/removal.ts',
     find: `await this.#removeAll(segmentIds, segmentName, damaged, async (id) =>
       order.quarantine(segmentName(id), assertLocked),
     );
@@ -23,16 +23,16 @@ export const bugs = [
   },
   {
     id: 'D3',
-    file: 'operations/compact/compaction.ts',
+    file: 'core/removing/compaction.ts',
     find: `    await verifyKeptCopies(this.#repository, this.#opened, condemned);
 `,
     replace: '',
-    tests: ['integration/twin-copies', 'operations/live-copier'],
+    tests: ['integration/twin-copies', 'core/removing/live-copier'],
     note: 'of two copies of a pack the good one is removed without a look at the other',
   },
   {
     id: 'D4',
-    file: 'operations/compact/kept-copies.ts',
+    file: 'core/removing/kept-copies.ts',
     find: `  for await (const [, reading] of files.prefetch(left, readSound)) {
     const pack = await reading;
     if (pack !== undefined) visit(pack);
@@ -44,7 +44,7 @@ export const bugs = [
   },
   {
     id: 'D5',
-    file: 'operations/removal.ts',
+    file: 'core/removing/removal.ts',
     find: 'if (!segmentIds.every((id) => known.has(id))) return;',
     replace: '',
     tests: ['integration/compact-full'],
@@ -52,15 +52,15 @@ export const bugs = [
   },
   {
     id: 'D6',
-    file: 'operations/compact/compaction-guard.ts',
+    file: 'core/removing/compaction-guard.ts',
     find: 'return checkpoint === undefined && snapshotIds',
     replace: 'return false && snapshotIds',
-    tests: ['operations/compact-refusal'],
+    tests: ['core/removing/compact-refusal'],
     note: 'if all snapshots are lost, all chunks are taken for garbage',
   },
   {
     id: 'D7',
-    file: 'operations/compact/compaction.ts',
+    file: 'core/removing/compaction.ts',
     find: 'this.#opened.state.isComplete && !isNeeded ? condemned',
     replace: 'this.#opened.state.isComplete ? condemned',
     tests: ['integration/condemned'],

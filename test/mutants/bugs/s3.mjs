@@ -1,10 +1,10 @@
-const S3 = ['backend/s3-client', 'backend/s3-answers', 'backend/s3-place'];
-const OBJECTS = ['backend/object-backend', 'backend/store-probe'];
+const S3 = ['places/s3/s3-client', 'places/s3/s3-answers', 'places/s3/s3-place'];
+const OBJECTS = ['places/objects/object-backend', 'places/objects/store-probe'];
 
 export const bugs = [
   {
     id: 'OB1',
-    file: 'backend/s3/s3-client.ts',
+    file: 'places/s3/s3-client.ts',
     find: 'return await this.#credentials.forget();',
     replace: 'return true;',
     tests: S3,
@@ -12,7 +12,7 @@ export const bugs = [
   },
   {
     id: 'OB2',
-    file: 'backend/s3/credentials.ts',
+    file: 'places/s3/credentials.ts',
     find: "error instanceof Error && 'code' in error ? `it ended with ${String(error.code)}` : 'it printed none';",
     replace:
       "error instanceof Error && 'code' in error ? `it ended with ${String(error.code)}` : (error as Error).message;",
@@ -21,7 +21,7 @@ export const bugs = [
   },
   {
     id: 'OB3',
-    file: 'backend/s3/s3-answer.ts',
+    file: 'places/s3/s3-answer.ts',
     find: '  if (isTruncated && continuation === undefined) {',
     replace: '  if (isTruncated && objects.length === 0) {',
     tests: S3,
@@ -29,7 +29,7 @@ export const bugs = [
   },
   {
     id: 'OB4',
-    file: 'backend/s3/s3-answer.ts',
+    file: 'places/s3/s3-answer.ts',
     find: " || !xml.includes('</ListBucketResult>')",
     replace: '',
     tests: S3,
@@ -37,7 +37,7 @@ export const bugs = [
   },
   {
     id: 'OB5',
-    file: 'backend/s3/s3-store.ts',
+    file: 'places/s3/s3-store.ts',
     find: 'return answer.body.subarray(offset, offset + lengthBytes);',
     replace: 'return answer.body;',
     tests: S3,
@@ -45,7 +45,7 @@ export const bugs = [
   },
   {
     id: 'OB6',
-    file: 'backend/s3/s3-store.ts',
+    file: 'places/s3/s3-store.ts',
     find: "if (errorCodeOf(answer) === 'NoSuchBucket') return undefined;",
     replace: 'if (answer.status === 404) return undefined;',
     tests: S3,
@@ -53,7 +53,7 @@ export const bugs = [
   },
   {
     id: 'OB7',
-    file: 'backend/s3/s3-client.ts',
+    file: 'places/s3/s3-client.ts',
     find: "typeof named !== 'string' || !/^[a-z0-9-]+$/.test(named) || named === this.#region",
     replace: "typeof named !== 'string' || named === this.#region",
     tests: S3,
@@ -61,7 +61,7 @@ export const bugs = [
   },
   {
     id: 'OB8',
-    file: 'backend/objects/pending-uploads.ts',
+    file: 'places/objects/pending-uploads.ts',
     find: '    if (this.#failure !== undefined) throw this.#failure.error;',
     replace: `    const failure = this.#failure;
     this.#failure = undefined;
@@ -71,7 +71,7 @@ export const bugs = [
   },
   {
     id: 'OB9',
-    file: 'backend/objects/object-backend.ts',
+    file: 'places/objects/object-backend.ts',
     find: ' || (await this.sizeOf(CONFIG_COPY_NAME)) !== undefined',
     replace: '',
     tests: OBJECTS,
@@ -79,7 +79,7 @@ export const bugs = [
   },
   {
     id: 'OB10',
-    file: 'backend/objects/object-backend.ts',
+    file: 'places/objects/object-backend.ts',
     find: '    await verify?.();\n    if (isNew) await',
     replace: '    if (isNew) await',
     tests: OBJECTS,
@@ -87,7 +87,7 @@ export const bugs = [
   },
   {
     id: 'OB11',
-    file: 'backend/objects/store-requests.ts',
+    file: 'places/objects/store-requests.ts',
     find: "return error.kind === 'transient' && this.#hasAnswered;",
     replace: "return error.kind === 'transient';",
     tests: OBJECTS,
@@ -95,7 +95,7 @@ export const bugs = [
   },
   {
     id: 'OB12',
-    file: 'backend/objects/probe.ts',
+    file: 'places/objects/probe.ts',
     find: 'if (flaw === undefined || (isSingleWriter && flaw.isSafeAlone)) return;',
     replace: 'if (flaw === undefined || isSingleWriter) return;',
     tests: OBJECTS,

@@ -1,9 +1,15 @@
-const FOLDER = ['serve/limits', 'serve/served-directory', 'serve/append-only', 'serve/lost-connections', 'cli/serve'];
+const FOLDER = [
+  'places/serve/limits',
+  'places/serve/served-directory',
+  'places/serve/append-only',
+  'places/serve/lost-connections',
+  'verbs/serve/command',
+];
 
 export const bugs = [
   {
     id: 'SV1',
-    file: 'serve/quota.ts',
+    file: 'places/serve/quota.ts',
     find: 'this.#usedBytes + change <= this.#limitBytes',
     replace: 'this.#usedBytes + change < this.#limitBytes',
     tests: FOLDER,
@@ -11,7 +17,7 @@ export const bugs = [
   },
   {
     id: 'SV2',
-    file: 'serve/quota.ts',
+    file: 'places/serve/quota.ts',
     find: '    if (stats.nlink > 1 && linked.has(stats.ino)) return 0;\n',
     replace: '',
     tests: FOLDER,
@@ -19,7 +25,7 @@ export const bugs = [
   },
   {
     id: 'SV3',
-    file: 'serve/open-files.ts',
+    file: 'places/serve/open-files.ts',
     find: '      this.#limits.quota?.resize(sizeBytes, fstatSync(descriptor).size);\n      throw error;',
     replace: '      throw error;',
     tests: FOLDER,
@@ -27,7 +33,7 @@ export const bugs = [
   },
   {
     id: 'SV4',
-    file: 'serve/open-files.ts',
+    file: 'places/serve/open-files.ts',
     find: 'const isWritten = writes || (flags & (OPEN.CREAT | OPEN.TRUNC | OPEN.APPEND)) !== 0;',
     replace: 'const isWritten = writes;',
     tests: FOLDER,
@@ -36,7 +42,7 @@ export const bugs = [
   },
   {
     id: 'SV5',
-    file: 'serve/open-files.ts',
+    file: 'places/serve/open-files.ts',
     find: 'if (stats.nlink > 1 || named?.ino',
     replace: 'if (named?.ino',
     tests: FOLDER,
@@ -44,7 +50,7 @@ export const bugs = [
   },
   {
     id: 'SV6',
-    file: 'serve/served-directory.ts',
+    file: 'places/serve/served-directory.ts',
     find: 'else if (haveSameBytes(source, target)) {',
     replace: 'else if (source.stats.size === target.stats.size) {',
     tests: FOLDER,
@@ -53,7 +59,7 @@ export const bugs = [
   },
   {
     id: 'SV7',
-    file: 'serve/served-directory.ts',
+    file: 'places/serve/served-directory.ts',
     find: 'while (entries.length < NAMES_AT_ONCE) {',
     replace: 'for (let count = 0; count < NAMES_AT_ONCE; count += 1) {',
     tests: FOLDER,
@@ -61,7 +67,7 @@ export const bugs = [
   },
   {
     id: 'SV8',
-    file: 'serve/served-directory.ts',
+    file: 'places/serve/served-directory.ts',
     find: 'freeBlocks: Math.min(bavail, quotaBlocks)',
     replace: 'freeBlocks: bavail',
     tests: FOLDER,
@@ -69,7 +75,7 @@ export const bugs = [
   },
   {
     id: 'SV9',
-    file: 'serve/request-error.ts',
+    file: 'places/serve/request-error.ts',
     find: 'TEXTS[status] ?? `Failure (${errno})`',
     replace: 'TEXTS[status] ?? (error as Error).message',
     tests: FOLDER,
@@ -77,10 +83,10 @@ export const bugs = [
   },
   {
     id: 'SV10',
-    file: 'serve/sftp-server.ts',
+    file: 'places/serve/sftp-server.ts',
     find: 'if (output.writableNeedDrain) {',
     replace: 'if (false as boolean) {',
-    tests: ['serve/sftp-server'],
+    tests: ['places/serve/sftp-server'],
     note: 'a client that does not read its answers fills the memory of the server',
   },
 ];

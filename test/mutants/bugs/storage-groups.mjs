@@ -1,10 +1,10 @@
-const GROUP = ['groups/group', 'groups/group-guards', 'operations/groups', 'operations/group-moves'];
-const MOVES = ['operations/group-guards', 'operations/group-moves', 'operations/group-copies', 'operations/groups'];
+const GROUP = ['core/groups/group', 'core/groups/group-guards', 'verbs/group/groups', 'core/copies/group-moves'];
+const MOVES = ['verbs/group/group-guards', 'core/copies/group-moves', 'core/copies/group-copies', 'verbs/group/groups'];
 
 export const bugs = [
   {
     id: 'GR1',
-    file: 'groups/group.ts',
+    file: 'core/groups/group.ts',
     find: 'this.#offlineReason ??= reason;',
     replace: 'this.#offlineReason = reason;',
     tests: GROUP,
@@ -12,7 +12,7 @@ export const bugs = [
   },
   {
     id: 'GR2',
-    file: 'groups/group.ts',
+    file: 'core/groups/group.ts',
     find: `    await this.#assertThere();
     // The disk may have been mounted between the first look and the check.
     return await sizeOf();`,
@@ -22,7 +22,7 @@ export const bugs = [
   },
   {
     id: 'GR3',
-    file: 'groups/group.ts',
+    file: 'core/groups/group.ts',
     find: 'this.#durableChanges = Math.max(this.#durableChanges, changes);',
     replace: 'this.#durableChanges = this.#changes;',
     tests: GROUP,
@@ -30,7 +30,7 @@ export const bugs = [
   },
   {
     id: 'GR4',
-    file: 'groups/group.ts',
+    file: 'core/groups/group.ts',
     find: '          await this.#assertThere();\n          await verify?.();',
     replace: '          await verify?.();',
     tests: GROUP,
@@ -38,7 +38,7 @@ export const bugs = [
   },
   {
     id: 'GR5',
-    file: 'groups/group.ts',
+    file: 'core/groups/group.ts',
     find: '      this.#packBytes -= sizeBytes;\n      if (isDiskFull(error))',
     replace: '      if (isDiskFull(error))',
     tests: GROUP,
@@ -46,7 +46,7 @@ export const bugs = [
   },
   {
     id: 'GR6',
-    file: 'groups/packs-in-groups.ts',
+    file: 'core/groups/packs-in-groups.ts',
     find: 'new Set([name, ...known.filter((copy) => copy.home === home).map((copy) => copy.name)])',
     replace: 'new Set([name])',
     tests: GROUP,
@@ -54,7 +54,7 @@ export const bugs = [
   },
   {
     id: 'GR7',
-    file: 'repository/copy-decision.ts',
+    file: 'core/repository/groups/copy-decision.ts',
     find: 'if (best !== undefined && (elsewhere === undefined || compareRanks(best, elsewhere) < 0))',
     replace: 'if (best !== undefined)',
     tests: MOVES,
@@ -62,7 +62,7 @@ export const bugs = [
   },
   {
     id: 'GR8',
-    file: 'repository/durable-moves.ts',
+    file: 'core/repository/durable-moves.ts',
     find: '      if (!(await this.#areSound(pack, kept))) continue;\n',
     replace: '',
     tests: MOVES,
@@ -70,7 +70,7 @@ export const bugs = [
   },
   {
     id: 'GR9',
-    file: 'operations/group-moves.ts',
+    file: 'core/copies/group-moves.ts',
     find: `copies.some(({ home }) => home === group));
     if (!group.isOnline) throw group.offlineError();`,
     replace: 'copies.some(({ home }) => home === group));',
@@ -79,7 +79,7 @@ export const bugs = [
   },
   {
     id: 'GR10',
-    file: 'operations/groups/wanted-copies.ts',
+    file: 'core/copies/wanted-copies.ts',
     find: 'if (sum >= refs) needed.add',
     replace: 'if (sum > refs) needed.add',
     tests: MOVES,
@@ -87,7 +87,7 @@ export const bugs = [
   },
   {
     id: 'GR11',
-    file: 'operations/groups/wanted-copies.ts',
+    file: 'core/copies/wanted-copies.ts',
     find: '  if (!isWhole(opened)) return copiesTolerated(rules, packs);\n',
     replace: '',
     tests: MOVES,
@@ -95,7 +95,7 @@ export const bugs = [
   },
   {
     id: 'GR12',
-    file: 'repository/group-changes.ts',
+    file: 'core/repository/groups/group-changes.ts',
     find: `    await this.#write({ ...list, version: list.version + 1, groups });
     if (isEmptied) await this.#removeIdentity(removed);`,
     replace: `    if (isEmptied) await this.#removeIdentity(removed);
@@ -105,7 +105,7 @@ export const bugs = [
   },
   {
     id: 'GR13',
-    file: 'repository/durable-moves.ts',
+    file: 'core/repository/durable-moves.ts',
     find: '    for (const group of homesOf(batch.flatMap(({ surplus }) => surplus))) await group.barrier();\n',
     replace: '',
     tests: ['integration/move-order'],
@@ -113,7 +113,7 @@ export const bugs = [
   },
   {
     id: 'GR14',
-    file: 'repository/durable-moves.ts',
+    file: 'core/repository/durable-moves.ts',
     find: '      await group.settle(directoriesOf(batch, group));\n',
     replace: '',
     tests: ['integration/move-order'],

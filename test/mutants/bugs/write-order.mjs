@@ -1,7 +1,7 @@
-const ORDER = 'repository/durable-order.ts';
-const OTHERS = 'repository/settle-others.ts';
-const FILES = 'backend/file-system-backend.ts';
-const UNSYNCED = ['repository/settle-others', 'integration/unsynced-names'];
+const ORDER = 'core/repository/durable-order.ts';
+const OTHERS = 'core/repository/groups/settle-others.ts';
+const FILES = 'core/backend/file-system-backend.ts';
+const UNSYNCED = ['core/repository/groups/settle-others', 'integration/unsynced-names'];
 const SETTLED = "['filter', 'manifests.bak', 'index', 'deleted', 'snapshots', 'deleted']";
 
 export const bugs = [
@@ -105,7 +105,7 @@ export const bugs = [
 `,
     replace: `    await prepared.file.publish(name, verify);
 `,
-    tests: ['repository/durable-order', 'integration/removal-order'],
+    tests: ['core/repository/durable-order', 'integration/removal-order'],
     note: 'files are removed though the list of them may vanish if the machine with the disk loses power',
   },
   {
@@ -132,12 +132,12 @@ export const bugs = [
     file: FILES,
     find: '    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(source));\n',
     replace: '',
-    tests: ['integration/power-cut', 'backend/file-system-backend'],
+    tests: ['integration/power-cut', 'core/backend/file-system-backend'],
     note: 'after a power cut, a file that was moved has its old name, too',
   },
   {
     id: 'WO16',
-    file: 'operations/compact/compaction.ts',
+    file: 'core/removing/compaction.ts',
     find: `    await removal.removeFiles();
     await order.remove(
       listing.deletedIds.map((id) => deletedName(id)),

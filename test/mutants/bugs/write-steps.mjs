@@ -1,6 +1,6 @@
-const ORDER = 'repository/durable-order.ts';
-const FILES = 'backend/file-system-backend.ts';
-const STEPS = ['repository/durable-steps'];
+const ORDER = 'core/repository/durable-order.ts';
+const FILES = 'core/backend/file-system-backend.ts';
+const STEPS = ['core/repository/durable-steps'];
 
 export const bugs = [
   {
@@ -187,7 +187,7 @@ export const bugs = [
   },
   {
     id: 'WO36',
-    file: 'repository/moves.ts',
+    file: 'core/repository/moves.ts',
     find: `    await verify?.();
     await backend.remove(name);`,
     replace: '    await backend.remove(name);',
@@ -202,7 +202,7 @@ export const bugs = [
       await verify?.();`,
     replace: `      await writer.close();
       await verify?.();`,
-    tests: ['backend/file-system-backend'],
+    tests: ['core/backend/file-system-backend'],
     note: 'the bytes of a file are not synced before it gets its name',
   },
   {
@@ -212,7 +212,7 @@ export const bugs = [
       await this.#renameInto(name, target, isNew);`,
     replace: `      await this.#renameInto(name, target, isNew);
       await verify?.();`,
-    tests: ['backend/file-system-backend'],
+    tests: ['core/backend/file-system-backend'],
     note: 'the lock is verified after the name has appeared',
   },
   {
@@ -220,7 +220,7 @@ export const bugs = [
     file: FILES,
     find: '    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(target));\n',
     replace: '',
-    tests: ['backend/file-system-backend'],
+    tests: ['core/backend/file-system-backend'],
     note: 'new names are never made durable',
   },
   {
@@ -232,7 +232,7 @@ export const bugs = [
     replace: `    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(source));
     await this.#renameInto(source, target);
 `,
-    tests: ['backend/file-system-backend'],
+    tests: ['core/backend/file-system-backend'],
     note: 'after a move, the old directory is synced before the new one',
   },
   {
@@ -240,7 +240,7 @@ export const bugs = [
     file: FILES,
     find: '    if (wasThere) this.#markUnsynced(directoryOf(name));\n',
     replace: '',
-    tests: ['backend/file-system-backend'],
+    tests: ['core/backend/file-system-backend'],
     note: 'removals are never made durable',
   },
 ];

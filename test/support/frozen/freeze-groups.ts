@@ -1,8 +1,8 @@
-import { compact } from '../../../src/operations/compact.ts';
-import { initRepository } from '../../../src/operations/init.ts';
-import { drainGroup, rebalanceGroups } from '../../../src/operations/group-moves.ts';
-import { addGroup, setCopies } from '../../../src/operations/groups.ts';
-import { listSnapshots } from '../../../src/operations/snapshots.ts';
+import { compact } from '../../../src/core/removing/compact.ts';
+import { initRepository } from '../../../src/core/creating/init.ts';
+import { drainGroup, rebalanceGroups } from '../../../src/core/copies/group-moves.ts';
+import { addGroup, setCopies } from '../../../src/verbs/group/groups.ts';
+import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
 import { TINY_CHUNKS } from '../test-repository.ts';
 import type { FrozenBench } from './frozen-bench.ts';
 

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 
-import { createRealm } from '../../../src/operations/realm/create.ts';
-import { initRepository } from '../../../src/operations/init.ts';
-import { joinRealm } from '../../../src/operations/realm/join.ts';
-import { publish } from '../../../src/operations/realm/publish-ranges.ts';
-import { listSnapshots } from '../../../src/operations/snapshots.ts';
+import { createRealm } from '../../../src/realm/verbs/realm/create.ts';
+import { initRepository } from '../../../src/core/creating/init.ts';
+import { joinRealm } from '../../../src/realm/verbs/realm/join.ts';
+import { publish } from '../../../src/realm/verbs/realm/publish-ranges.ts';
+import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
 import { TINY_CHUNKS } from '../test-repository.ts';
 import type { FrozenBench } from './frozen-bench.ts';
 

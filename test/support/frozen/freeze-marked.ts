@@ -1,7 +1,7 @@
-import { addRepositoryKey } from '../../../src/operations/keys.ts';
-import { initRepository } from '../../../src/operations/init.ts';
-import { rotateMasterKey } from '../../../src/operations/key-rotation.ts';
-import { listSnapshots } from '../../../src/operations/snapshots.ts';
+import { addRepositoryKey } from '../../../src/verbs/key/keys.ts';
+import { initRepository } from '../../../src/core/creating/init.ts';
+import { rotateMasterKey } from '../../../src/verbs/key/key-rotation.ts';
+import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
 import { testPassword } from '../test-password.ts';
 import { TINY_CHUNKS } from '../test-repository.ts';
 import type { FrozenBench } from './frozen-bench.ts';

@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { LocalBackend } from '../../../src/backend/local-backend.ts';
-import { compact } from '../../../src/operations/compact.ts';
-import type { OperationContext } from '../../../src/operations/context.ts';
-import { deleteSnapshots } from '../../../src/operations/delete.ts';
-import { initRepository } from '../../../src/operations/init.ts';
-import { repair } from '../../../src/operations/repair.ts';
-import { listSnapshots } from '../../../src/operations/snapshots.ts';
-import { pinSnapshots, tagSnapshots } from '../../../src/operations/tag.ts';
-import { currentLockOwner } from '../../../src/repository/lock-owner.ts';
+import type { LocalBackend } from '../../../src/core/backend/local-backend.ts';
+import { compact } from '../../../src/core/removing/compact.ts';
+import type { OperationContext } from '../../../src/core/session/context.ts';
+import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
+import { initRepository } from '../../../src/core/creating/init.ts';
+import { repair } from '../../../src/verbs/repair/repair.ts';
+import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
+import { pinSnapshots, tagSnapshots } from '../../../src/verbs/tag/tag.ts';
+import { currentLockOwner } from '../../../src/core/repository/locks/lock-owner.ts';
 import { FaultyBackend, SimulatedCrash } from '../faulty-backend.ts';
 import type { FaultOptions } from '../faulty-backend.ts';
 import { TINY_CHUNKS } from '../test-repository.ts';

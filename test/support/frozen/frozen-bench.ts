@@ -1,12 +1,12 @@
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-import { LocalBackend } from '../../../src/backend/local-backend.ts';
-import { backup } from '../../../src/operations/backup.ts';
-import type { BackupOptions } from '../../../src/operations/backup.ts';
-import type { OperationContext } from '../../../src/operations/context.ts';
-import type { SnapshotListing } from '../../../src/operations/snapshots.ts';
-import { TaskPool } from '../../../src/workers/task-pool.ts';
+import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
+import { backup } from '../../../src/verbs/backup/backup.ts';
+import type { BackupOptions } from '../../../src/verbs/backup/backup.ts';
+import type { OperationContext } from '../../../src/core/session/context.ts';
+import type { SnapshotListing } from '../../../src/verbs/snapshots/snapshots.ts';
+import { TaskPool } from '../../../src/core/workers/task-pool.ts';
 import { describeTree } from '../compare-trees.ts';
 import { testPassword } from '../test-password.ts';
 import { FROZEN, frozenTree } from './frozen-repository.ts';

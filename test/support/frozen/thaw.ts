@@ -3,15 +3,15 @@ import { join } from 'node:path';
 
 import { expect } from 'vitest';
 
-import { LocalBackend } from '../../../src/backend/local-backend.ts';
-import { check } from '../../../src/operations/check.ts';
-import type { OperationContext } from '../../../src/operations/context.ts';
-import { listGroups, setGroupPlace } from '../../../src/operations/groups.ts';
-import { joinRealm } from '../../../src/operations/realm/join.ts';
-import { restore } from '../../../src/operations/restore.ts';
-import { listSnapshots } from '../../../src/operations/snapshots.ts';
-import type { SnapshotListing } from '../../../src/operations/snapshots.ts';
-import { TaskPool } from '../../../src/workers/task-pool.ts';
+import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
+import { check } from '../../../src/verbs/check/check.ts';
+import type { OperationContext } from '../../../src/core/session/context.ts';
+import { listGroups, setGroupPlace } from '../../../src/verbs/group/groups.ts';
+import { joinRealm } from '../../../src/realm/verbs/realm/join.ts';
+import { restore } from '../../../src/verbs/restore/restore.ts';
+import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
+import type { SnapshotListing } from '../../../src/verbs/snapshots/snapshots.ts';
+import { TaskPool } from '../../../src/core/workers/task-pool.ts';
 import { diffTrees } from '../compare-trees.ts';
 import { memoryDirectory } from '../temp-directory.ts';
 import { testPassword } from '../test-password.ts';

@@ -1,6 +1,6 @@
-import { restore } from '../../../src/operations/restore.ts';
-import { readStoredFiles, openStranger } from '../../format/stranger-repository.ts';
-import type { StrangerRepository } from '../../format/stranger-repository.ts';
+import { restore } from '../../../src/verbs/restore/restore.ts';
+import { readStoredFiles, openStranger } from '../../core/format/stranger-repository.ts';
+import type { StrangerRepository } from '../../core/format/stranger-repository.ts';
 import { contextOf } from '../encrypted-stage.ts';
 import { MemoryBackend } from '../memory-backend.ts';
 import { testPassword } from '../test-password.ts';

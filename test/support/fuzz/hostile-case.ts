@@ -1,4 +1,4 @@
-import type { WrittenBlock } from '../../format/stranger-writer.ts';
+import type { WrittenBlock } from '../../core/format/stranger-writer.ts';
 import type { HostileRepository } from './hostile-repository.ts';
 import { inSoak } from '../soak.ts';
 import type { Limits } from './ordeal.ts';

@@ -1,7 +1,7 @@
-import { u32, u64 } from '../../format/stranger-bytes.ts';
-import { DATA, TREE, chunkIdOf, compress } from '../../format/stranger-packs.ts';
-import { encodeBlockHeader, encodeFooter, encodeTree, fileEntry } from '../../format/stranger-writer.ts';
-import type { WrittenBlock } from '../../format/stranger-writer.ts';
+import { u32, u64 } from '../../core/format/stranger-bytes.ts';
+import { DATA, TREE, chunkIdOf, compress } from '../../core/format/stranger-packs.ts';
+import { encodeBlockHeader, encodeFooter, encodeTree, fileEntry } from '../../core/format/stranger-writer.ts';
+import type { WrittenBlock } from '../../core/format/stranger-writer.ts';
 import { createPrng } from '../prng.ts';
 import { inSoak } from '../soak.ts';
 import { UNBOUNDED, claiming } from './hostile-case.ts';

@@ -1,7 +1,7 @@
-import { sha256 } from '../../format/stranger-bytes.ts';
-import { sealEnvelope } from '../../format/stranger-crypto.ts';
-import { DATA, TREE, chunkIdOf } from '../../format/stranger-packs.ts';
-import type { StrangerPack } from '../../format/stranger-packs.ts';
+import { sha256 } from '../../core/format/stranger-bytes.ts';
+import { sealEnvelope } from '../../core/format/stranger-crypto.ts';
+import { DATA, TREE, chunkIdOf } from '../../core/format/stranger-packs.ts';
+import type { StrangerPack } from '../../core/format/stranger-packs.ts';
 import {
   encodeManifest,
   encodeSegment,
@@ -11,9 +11,9 @@ import {
   makePack,
   newPlace,
   sealFile,
-} from '../../format/stranger-writer.ts';
-import type { StrangerPlace, WrittenBlock, WrittenEntry } from '../../format/stranger-writer.ts';
-import type { PasswordSource } from '../../../src/operations/context.ts';
+} from '../../core/format/stranger-writer.ts';
+import type { StrangerPlace, WrittenBlock, WrittenEntry } from '../../core/format/stranger-writer.ts';
+import type { PasswordSource } from '../../../src/core/session/context.ts';
 import { MemoryBackend } from '../memory-backend.ts';
 import { testPassword } from '../test-password.ts';
 

@@ -1,5 +1,5 @@
-import { makeConfig } from '../../format/stranger-config.ts';
-import { fileEntry } from '../../format/stranger-writer.ts';
+import { makeConfig } from '../../core/format/stranger-config.ts';
+import { fileEntry } from '../../core/format/stranger-writer.ts';
 import { inSoak } from '../soak.ts';
 import type { HostileCase } from './hostile-case.ts';
 

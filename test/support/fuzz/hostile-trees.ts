@@ -1,6 +1,6 @@
-import { u32, u64 } from '../../format/stranger-bytes.ts';
-import { TREE } from '../../format/stranger-packs.ts';
-import { directoryEntry, encodeTree, fileEntry, symlinkEntry } from '../../format/stranger-writer.ts';
+import { u32, u64 } from '../../core/format/stranger-bytes.ts';
+import { TREE } from '../../core/format/stranger-packs.ts';
+import { directoryEntry, encodeTree, fileEntry, symlinkEntry } from '../../core/format/stranger-writer.ts';
 import { inSoak } from '../soak.ts';
 import { UNBOUNDED, claiming } from './hostile-case.ts';
 import type { HostileCase } from './hostile-case.ts';

@@ -1,5 +1,5 @@
-import { checksumOf, sha256 } from '../../format/stranger-bytes.ts';
-import type { Span, Spans } from '../../format/stranger-bytes.ts';
+import { checksumOf, sha256 } from '../../core/format/stranger-bytes.ts';
+import type { Span, Spans } from '../../core/format/stranger-bytes.ts';
 import type { Prng } from '../prng.ts';
 
 /** Changes of what is sealed, by somebody who knows the format and wants the reader to fail. */

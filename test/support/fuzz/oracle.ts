@@ -1,11 +1,11 @@
-import { Cursor } from '../../format/stranger-bytes.ts';
-import { openConfig } from '../../format/stranger-config.ts';
-import type { Json, StrangerConfig } from '../../format/stranger-config.ts';
-import { openEnvelope } from '../../format/stranger-crypto.ts';
-import type { StrangerKeys } from '../../format/stranger-crypto.ts';
-import { DATA, TREE, chunkIdOf, decompress } from '../../format/stranger-packs.ts';
-import { openManifest } from '../../format/stranger-repository.ts';
-import { parseTree } from '../../format/stranger-trees.ts';
+import { Cursor } from '../../core/format/stranger-bytes.ts';
+import { openConfig } from '../../core/format/stranger-config.ts';
+import type { Json, StrangerConfig } from '../../core/format/stranger-config.ts';
+import { openEnvelope } from '../../core/format/stranger-crypto.ts';
+import type { StrangerKeys } from '../../core/format/stranger-crypto.ts';
+import { DATA, TREE, chunkIdOf, decompress } from '../../core/format/stranger-packs.ts';
+import { openManifest } from '../../core/format/stranger-repository.ts';
+import { parseTree } from '../../core/format/stranger-trees.ts';
 import type { MemoryBackend } from '../memory-backend.ts';
 
 /** What a path must be after a restore: the bytes of a file, `-> target` of a symlink, or the number of its type. */

@@ -1,10 +1,10 @@
-import { parseChecked, writeChecked } from '../../format/stranger-config.ts';
-import { openEnvelope, openStream, sealEnvelope, sealStream } from '../../format/stranger-crypto.ts';
-import type { Label } from '../../format/stranger-crypto.ts';
-import { sha256 } from '../../format/stranger-bytes.ts';
-import type { Spans } from '../../format/stranger-bytes.ts';
-import { parseCondemnation, parseSegment } from '../../format/stranger-packs.ts';
-import { parseCheckpoint } from '../../format/stranger-trees.ts';
+import { parseChecked, writeChecked } from '../../core/format/stranger-config.ts';
+import { openEnvelope, openStream, sealEnvelope, sealStream } from '../../core/format/stranger-crypto.ts';
+import type { Label } from '../../core/format/stranger-crypto.ts';
+import { sha256 } from '../../core/format/stranger-bytes.ts';
+import type { Spans } from '../../core/format/stranger-bytes.ts';
+import { parseCondemnation, parseSegment } from '../../core/format/stranger-packs.ts';
+import { parseCheckpoint } from '../../core/format/stranger-trees.ts';
 import type { FuzzSubject } from './fuzz-subject.ts';
 import { importantNames } from '../encrypted-faults.ts';
 import type { MemoryBackend } from '../memory-backend.ts';

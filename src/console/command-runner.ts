@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { NoPasswordError, RepositoryNotFoundError } from '../core/errors.ts';
+import type { Output } from './output/output.ts';
+import type { Session } from './session.ts';
+import type { GlobalOptions } from './settings/settings.ts';
+
+/** The work of a command in its session. Resolves with the exit code. */
+type CommandHandler<Arguments extends unknown[]> = (
+  session: Session,
+  ...commandArguments: Arguments
+) => Promise<number>;
+
+/** An action as commander calls it: with the arguments, the options and the command. */
+type CommandAction = (...received: unknown[]) => Promise<void>;
+
+/** Runs commands for commander and keeps their exit code. */
+export interface CommandRunner {
+  exitCode: number;
+  output: Output | undefined;
+  /** Returns an action that opens a session and runs the handler in it. */
+  inSession<Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction;
+}
+
+/** At the default place a missing repository is no sign of a typing error or of a disk that is not mounted. */
+function missingDefault(location: string, error: RepositoryNotFoundError): RepositoryNotFoundError {
+  if (existsSync(location)) return error;
+  const hint = '`ldm backup <path>` creates it. To use another repository, name it with -r or LDM_REPOSITORY.';
+  return new RepositoryNotFoundError(`there is no repository yet at the default place, ${location}`, { hint });
+}
+
+/** Says what keeps a password from being used, which may be there. */
+function passwordUnused(error: NoPasswordError, isOption: boolean, isVariable: boolean): NoPasswordError {
+  const setting = isOption ? '--no-encryption' : isVariable ? 'LDM_NO_ENCRYPTION' : '`no-encryption` in the profile';
+  return new NoPasswordError(error.message, {
+    hint: `${setting} keeps the password from being used: remove it${isOption ? '' : ', or name the source of the password on the command line'}.`,
+    cause: error,
+  });
+}
+
+function programOf(command: Command): Command {
+  return command.parent === null ? command : programOf(command.parent);
+}
+
+export function createCommandRunner(): CommandRunner {
+  const runner: CommandRunner = {
+    exitCode: 0,
+    output: undefined,
+    inSession:
+      <Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction =>
+      async (...received) => {
+        const [{ Output }, { resolveSettings }, { withEnvironment }, profiles] = await Promise.all([
+          import('./output/output.ts'),
+          import('./settings/settings.ts'),
+          import('./settings/environment.ts'),
+          import('./settings/profile.ts'),
+        ]);
+        const command = received.pop() as Command;
+        const options = command.optsWithGlobals<GlobalOptions>();
+        const given = withEnvironment(options, process.env);
+        const profile = await profiles.readProfile(given, process.env, programOf(command));
+        if (profile !== undefined) profiles.applyToCommand(profile, command, received);
+        const globals = profiles.withProfile(given, profile);
+        runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true });
+        if (profile !== undefined) profiles.reportProfile(runner.output, profile, given);
+        const settings = resolveSettings(globals, process.env);
+        // The operations are loaded only after the command line and the settings were found valid.
+        const [{ openSession }, { limitHeap }] = await Promise.all([
+          import('./session.ts'),
+          import('./heap-limits.ts'),
+        ]);
+        limitHeap();
+        const session = await openSession(globals, settings, runner.output);
+        try {
+          runner.exitCode = await handler(session, ...(received as Arguments));
+        } catch (error) {
+          if (error instanceof NoPasswordError && globals.encryption === false) {
+            throw passwordUnused(error, options.encryption === false, given.encryption === false);
+          }
+          const isDefaultMissing = settings.isDefaultRepository && error instanceof RepositoryNotFoundError;
+          throw isDefaultMissing ? missingDefault(settings.repository, error) : error;
+        } finally {
+          await session.close();
+        }
+      },
+  };
+  return runner;
+}

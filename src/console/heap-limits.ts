@@ -1,0 +1,67 @@
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { loadSystemLibrary } from '../core/util/system-library.ts';
+
+/** The total of both halves. With 16 MiB, a backup takes no less processor time and 8 MB more memory. */
+const YOUNG_BYTES_MAX = 8 * 1024 * 1024;
+const USED_BYTES_MIN = 24 * 1024 * 1024;
+const INTERVAL_MS = 50;
+
+/** Keeps the heap of V8 small. The options that set its limits have no effect once the program runs. */
+export function limitHeap(): void {
+  limitYoungGeneration();
+  collectGarbageInTime();
+}
+
+/**
+ * Limits the memory in which V8 creates new objects. Node 24 lets it grow to 128 MiB, Node 20 and 22 to 32 MiB, which
+ * does not make a backup faster. V8 ignores changes of the maximum at runtime, but not of the growth factor.
+ */
+function limitYoungGeneration(): void {
+  const timer = setInterval(() => {
+    const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
+    if (young !== undefined && young.space_size < YOUNG_BYTES_MAX) return;
+    setFlagsFromString('--semi-space-growth-factor=1');
+    clearInterval(timer);
+  }, INTERVAL_MS);
+  timer.unref();
+}
+
+/**
+ * Collects all garbage whenever the heap is twice as large as after the last time, which takes 15 ms for a heap of 30 MB.
+ * V8 lets a heap grow to 170 MB before it does so for the first time, and from Node 24 on it keeps that memory. The peak
+ * of a first backup of 54,000 files on Node 20 is 203 MB if this begins at 24 MiB, and 217 MB if it begins at 64 MiB.
+ */
+function collectGarbageInTime(): void {
+  let collect: (() => void) | undefined;
+  let limitBytes = USED_BYTES_MIN;
+  const timer = setInterval(() => {
+    if (getHeapStatistics().used_heap_size < limitBytes) return;
+    setFlagsFromString('--expose-gc');
+    collect ??= runInNewContext('gc') as () => void;
+    collect();
+    limitBytes = Math.max(USED_BYTES_MIN, 2 * getHeapStatistics().used_heap_size);
+  }, INTERVAL_MS);
+  timer.unref();
+}
+
+/** Parameters of mallopt(3), and their values. */
+const M_TRIM_THRESHOLD = -1;
+const M_MMAP_THRESHOLD = -3;
+const TRIM_BYTES = 1024 * 1024;
+const MMAP_BYTES = 256 * 1024;
+
+/**
+ * Makes the allocator of glibc return memory to the system: by default, the first large buffer that is freed makes it
+ * keep all later ones of that size. The peak of a first backup of 54,000 files is 6 MB lower. Loading koffi takes 10 ms,
+ * so only commands that need it anyway call this. Has no effect with other allocators.
+ */
+export function limitMalloc(): void {
+  try {
+    const mallopt = loadSystemLibrary(null).bind('int mallopt(int parameter, int value)');
+    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
+    mallopt(M_MMAP_THRESHOLD, MMAP_BYTES);
+  } catch {
+    // There is no koffi or no mallopt.
+  }
+}

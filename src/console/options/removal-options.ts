@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import type { OperationContext } from '../../core/session/context.ts';
+
+/** The options of all commands that remove or replace something. */
+export interface RemovalFlags {
+  readonly overrideAppendOnly?: boolean;
+  readonly acceptOlderState?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export function addRemovalOptions(command: Command): Command {
+  return command
+    .option('--override-append-only', 'do it in an append-only repository, too (see init --append-only)')
+    .option('--accept-older-state', 'do it although this machine has seen a newer state of the repository');
+}
+
+export function overriding(context: OperationContext, flags: RemovalFlags): OperationContext {
+  return {
+    ...context,
+    overridesAppendOnly: flags.overrideAppendOnly === true,
+    acceptsOlderState: flags.acceptOlderState === true && (flags.dryRun === true ? 'once' : true),
+  };
+}

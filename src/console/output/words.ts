@@ -1,0 +1,34 @@
+export { formatTime } from '../../core/util/format-time.ts';
+
+const SHORT_ID_LENGTH = 8;
+
+/** The displayed part of the id of a snapshot. */
+export function shortId(id: string): string {
+  return id.slice(0, SHORT_ID_LENGTH);
+}
+
+export function formatCount(value: number): string {
+  // Loading the locales for the first number takes 11 ms.
+  return Number.isSafeInteger(value) ? String(value).replace(/\B(?=(\d{3})+$)/g, ',') : value.toLocaleString('en-US');
+}
+
+/** `1 file`, `2 files`, `2 directories` */
+export function countNoun(value: number, noun: string): string {
+  return `${formatCount(value)} ${value === 1 ? noun : pluralOf(noun)}`;
+}
+
+function pluralOf(noun: string): string {
+  return /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+}
+
+/** Formats a fraction as a percentage: `12.3 %`, `0.78 %`, `0.0012 %`. */
+export function formatPercent(share: number): string {
+  const percent = share * 100;
+  if (percent === 0 || percent >= 10) return `${percent.toFixed(1)} %`;
+  return `${Number(percent.toPrecision(2))} %`;
+}
+
+/** `2.50 x`. A ratio of nothing is not a number. */
+export function formatRatio(ratio: number): string {
+  return Number.isFinite(ratio) && ratio > 0 ? `${ratio.toFixed(2)} x` : '-';
+}

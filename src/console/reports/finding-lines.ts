@@ -1,0 +1,66 @@
+import { displayPath, escapeForTerminal } from '../output/display-path.ts';
+import type { Finding } from '../../verbs/check/check.ts';
+import { pathFields } from '../output/byte-fields.ts';
+import { formatCount, shortId } from '../output/words.ts';
+import { fileOf, impactOf, messageOf } from './finding-text.ts';
+
+const SHOWN_PATHS = 20;
+
+/** Says what helps against damage that `ldm repair` cannot repair. Undefined if it can repair all of this. */
+export function whatHelps(findings: readonly Finding[]): string | undefined {
+  return findings.every(({ kind }) => OTHERWISE.has(kind)) ? undefined : WHAT_HELPS;
+}
+
+/** What `ldm repair` repairs, and what says itself what helps. */
+const OTHERWISE: ReadonlySet<Finding['kind']> = new Set<Finding['kind']>([
+  'copy-damaged',
+  'copies-missing',
+  'realm-damaged',
+  'realm-missing',
+  'lender-unreachable',
+  'hold-damaged',
+]);
+
+const WHAT_HELPS =
+  'For the rest, back up the same files again, which stores what they still contain; then delete the snapshots that `ldm check` still names.';
+
+/** Formats findings as text: grouped by kind, errors first, each with the affected files. */
+export function formatFindings(findings: readonly Finding[]): string[] {
+  const groups = new Map<string, string[]>();
+  for (const finding of findings.toSorted(errorsFirst)) {
+    const heading = `${finding.severity}: ${finding.kind}`;
+    groups.set(heading, [...(groups.get(heading) ?? []), formatFinding(finding).join('\n')]);
+  }
+  return [...groups].flatMap(([heading, members]) => [`${heading} (${formatCount(members.length)})`, ...members]);
+}
+
+export function findingFields(finding: Finding): Record<string, unknown> {
+  const { snapshots, paths, pathCount } = impactOf(finding);
+  return {
+    severity: finding.severity,
+    kind: finding.kind,
+    message: messageOf(finding),
+    file: fileOf(finding),
+    snapshots,
+    paths: paths?.map(({ snapshot, path }) => ({ snapshot, ...pathFields(path) })),
+    path_count: pathCount,
+  };
+}
+
+function errorsFirst(left: Finding, right: Finding): number {
+  return Number(left.severity === 'warning') - Number(right.severity === 'warning');
+}
+
+function formatFinding(finding: Finding): string[] {
+  const [file, message] = [fileOf(finding), messageOf(finding)];
+  const { snapshots = [], paths = [], pathCount = paths.length } = impactOf(finding);
+  const place = file === undefined || message.includes(file) ? '' : `${escapeForTerminal(file)}: `;
+  const lines = [`  ${place}${escapeForTerminal(message)}`];
+  if (snapshots.length > 0)
+    lines.push(`    affects ${snapshots.length === 1 ? 'snapshot' : 'snapshots'} ${snapshots.map(shortId).join(', ')}`);
+  for (const { snapshot, path } of paths.slice(0, SHOWN_PATHS))
+    lines.push(`    ${shortId(snapshot)}${path === '' ? ': everything' : `:${displayPath(path)}`}`);
+  const hidden = pathCount - Math.min(paths.length, SHOWN_PATHS);
+  if (hidden > 0) lines.push(`    ... and ${formatCount(hidden)} more`);
+  return lines;
+}

@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { CorruptDataError, LdmError } from '../core/errors.ts';
+import { exclusively } from '../core/files/target/file-lock.ts';
+import { errnoOf, reasonOf } from '../core/files/paths/path-failures.ts';
+import { replaceFile } from '../core/files/target/replace-file.ts';
+import { isId } from '../core/format/layout.ts';
+import { JsonReader, encodeChecked, isUtcTime, parseChecked } from '../core/format/json-reader.ts';
+import type { RepositoryMemory, SeenRepository } from '../core/session/repository-memory.ts';
+import { byteStringFromText } from '../core/util/byte-string.ts';
+import { makeDirectories } from '../core/util/make-directories.ts';
+
+const VERSION = 1;
+/** More than a million snapshots. */
+const MAX_BYTES = 2 ** 27;
+const PLACE_DIGITS = 32;
+const FILE_NAME = /^[0-9a-f]{64}-[0-9a-f]{32}\.json$/;
+const NOTHING_THERE = new Set(['ENOENT', 'ENOTDIR']);
+
+export interface MemoryMessages {
+  readonly warn: (message: string) => void;
+  /** For what hardly anybody needs to know. */
+  readonly note: (message: string) => void;
+}
+
+/**
+ * What this machine remembers of repositories: a file for each repository at each place, named by its id and
+ * the SHA-256 of the path. A copy at another place may be older. The name says enough to refuse a plain repository, so a
+ * damaged file does that too; those of plain repositories have other names. Commands change it in turn.
+ */
+export class StoredMemory implements RepositoryMemory {
+  readonly #directory: string | undefined;
+  readonly #messages: MemoryMessages;
+  readonly #damaged = new Set<string>();
+  readonly #noted = new Set<string>();
+  /** The last content that was decoded: that of 20,000 snapshots takes 70 ms, and is recalled several times. */
+  #decoded: { readonly bytes: Buffer; readonly seen: SeenRepository } | undefined;
+
+  /** `directory`: undefined if there is none, so that nothing is remembered. */
+  constructor(directory: string | undefined, messages: MemoryMessages) {
+    this.#directory = directory;
+    this.#messages = messages;
+  }
+
+  tracesOfPlace(place: string): string[] {
+    // As it was spelled, too: somebody may have put a symlink in its place.
+    const ends = [canonicalPlace(place), place].map(endOfName);
+    return this.#find((name) => ends.some((end) => name.endsWith(end)));
+  }
+
+  tracesOfId(repositoryId: string): string[] {
+    return this.#find((name) => name.startsWith(`${repositoryId}-`));
+  }
+
+  recall(place: string, repositoryId: string): SeenRepository | undefined {
+    const path = this.#pathOf(place, repositoryId);
+    const bytes = path === undefined ? undefined : this.#read(path);
+    if (path === undefined || bytes === undefined) return undefined;
+    if (this.#decoded?.bytes.equals(bytes) === true) return this.#decoded.seen;
+    try {
+      this.#decoded = { bytes, seen: decodeSeen(bytes) };
+      return this.#decoded.seen;
+    } catch (error) {
+      if (!(error instanceof CorruptDataError)) throw error;
+      if (!this.#damaged.has(path))
+        this.#messages.warn(
+          `${path} is damaged, so it is not known whether this machine has seen a newer state of the repository (${error.message}); what is there now is remembered`,
+        );
+      this.#damaged.add(path);
+      return undefined;
+    }
+  }
+
+  update(place: string, repositoryId: string, change: (seen: SeenRepository | undefined) => SeenRepository): void {
+    const path = this.#pathOf(place, repositoryId);
+    if (path === undefined)
+      return this.#note('there is no home directory, so nothing is remembered about the repository');
+    /** Returns undefined if nothing changes. */
+    const encodeChange = (): Uint8Array | undefined => {
+      const seen = change(this.recall(place, repositoryId));
+      const bytes = encodeChecked({ format_version: VERSION, place, repository_id: repositoryId, ...membersOf(seen) });
+      return this.#read(path)?.equals(bytes) === true ? undefined : bytes;
+    };
+    if (encodeChange() === undefined) return;
+    this.#attempt('write', path, () => {
+      makeDirectories(dirname(path), { mode: 0o700 });
+      exclusively(path, () => {
+        const bytes = encodeChange();
+        if (bytes !== undefined) replaceFile(byteStringFromText(path), bytes, 0o600);
+      });
+    });
+  }
+
+  forgetPlace(place: string): void {
+    for (const path of this.tracesOfPlace(place)) this.#attempt('remove', path, () => rmSync(path));
+  }
+
+  #pathOf(place: string, repositoryId: string): string | undefined {
+    return this.#directory === undefined
+      ? undefined
+      : join(this.#directory, `${repositoryId}${endOfName(canonicalPlace(place))}`);
+  }
+
+  /** Returns the paths of the files with matching names. */
+  #find(matches: (name: string) => boolean): string[] {
+    const directory = this.#directory;
+    if (directory === undefined) return [];
+    const names = this.#attempt('list', directory, () => readdirSync(directory)) ?? [];
+    return names.filter((name) => FILE_NAME.test(name) && matches(name)).map((name) => join(directory, name));
+  }
+
+  #read(path: string): Buffer | undefined {
+    return this.#attempt('read', path, () => readFileSync(path));
+  }
+
+  #note(message: string): void {
+    if (!this.#noted.has(message)) this.#messages.note(message);
+    this.#noted.add(message);
+  }
+
+  /** Nothing of a backup depends on it. */
+  #attempt<T>(operation: string, path: string, act: () => T): T | undefined {
+    try {
+      return act();
+    } catch (error) {
+      const errno = errnoOf(error);
+      if (errno === undefined && !(error instanceof LdmError)) throw error;
+      if (operation === 'write' || !NOTHING_THERE.has(errno ?? '')) {
+        const reason = error instanceof LdmError ? error.message : `cannot ${operation} ${path}: ${reasonOf(error)}`;
+        this.#note(`what this machine has seen of the repository: ${reason}`);
+      }
+      return undefined;
+    }
+  }
+}
+
+/** Without symlinks, so that another path to the same place is the same. What does not exist stays as it is. */
+function canonicalPlace(place: string): string {
+  try {
+    return realpathSync.native(place);
+  } catch {
+    return dirname(place) === place ? place : join(canonicalPlace(dirname(place)), basename(place));
+  }
+}
+
+function endOfName(place: string): string {
+  return `-${createHash('sha256').update(place).digest('hex').slice(0, PLACE_DIGITS)}.json`;
+}
+
+function membersOf({ keyId, epoch, generation, commit, isOlder, snapshots }: SeenRepository): Record<string, unknown> {
+  return {
+    ...(keyId === undefined ? {} : { key_id: keyId }),
+    epoch,
+    generation,
+    commit,
+    ...(isOlder ? { is_older: true } : {}),
+    snapshots: [...snapshots].map(([id, time]) => (time === undefined ? id : `${id} ${time}`)).sort(),
+  };
+}
+
+/**
+ * Place and id in the file are for people.
+ * @throws CorruptDataError
+ */
+function decodeSeen(bytes: Uint8Array): SeenRepository {
+  const reader = new JsonReader(parseChecked(bytes, { maxBytes: MAX_BYTES, what: 'memory' }), 'memory');
+  void reader.integer('format_version', VERSION, VERSION);
+  const entries = reader.strings('snapshots', isEntry).map((entry) => entry.split(' '));
+  return {
+    keyId: reader.has('key_id') ? reader.string('key_id', isId) : undefined,
+    epoch: reader.has('epoch') ? reader.count('epoch') : 0,
+    generation: reader.count('generation'),
+    commit: reader.has('commit') ? reader.count('commit') : 0,
+    isOlder: reader.has('is_older') && reader.boolean('is_older'),
+    snapshots: new Map(entries.map(([id, time]) => [id!, time])),
+  };
+}
+
+function isEntry(text: string): boolean {
+  const [id, time, ...rest] = text.split(' ');
+  return isId(id!) && (time === undefined || isUtcTime(time)) && rest.length === 0;
+}

@@ -1,0 +1,133 @@
+import { isAbsolute, join, resolve } from 'node:path';
+import { formatSftpPlace, isSftpPlace, parseSftpPlace } from '../../places/place.ts';
+import { formatRclonePlace, isRclonePlace, parseRclonePlace } from '../../places/rclone/rclone-place.ts';
+import { formatS3Place, isS3Place, parseS3Place } from '../../places/s3/s3-place.ts';
+import { UsageError } from '../../core/errors.ts';
+import { readProgressFps } from './environment.ts';
+import type { PasswordOptions } from '../password/password-source.ts';
+import { expandHome, homeDirectory } from '../input/paths.ts';
+import { splitWords } from '../password/split-words.ts';
+import { isDamagedText } from '../../core/util/byte-string.ts';
+
+/** `rest:https://...`, or `host:path` as for scp: a colon before any slash. */
+const REMOTE_PLACE = /^([^/]*?:)(\/\/)?/;
+const SCHEME = /^[a-z][a-z0-9+-]*:$/i;
+
+/** The options of every command, as commander provides them. */
+export interface GlobalOptions {
+  readonly repo?: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose: number;
+  readonly lockWait?: number;
+  readonly progress: boolean;
+  readonly retryFor?: number;
+  readonly sshCommand?: string;
+  readonly rcloneCommand?: string;
+  readonly limitUpload?: number;
+  readonly limitDownload?: number;
+  readonly connections?: number;
+  readonly cache?: boolean;
+  /** False if the repository is expected not to be encrypted, so that no password is for it. */
+  readonly encryption?: boolean;
+  readonly passwordFile?: string;
+  readonly passwordCommand?: string;
+  readonly profile?: string;
+  /** Where the profile takes the password from. The options above are those of the command line. */
+  readonly profilePassword?: PasswordOptions;
+}
+
+/** The settings from options, environment and profile, in this order of precedence. */
+export interface Settings {
+  readonly repository: string;
+  /** No repository was named. The first backup may create one at the default place. */
+  readonly isDefaultRepository: boolean;
+  /** Undefined for the default of the operation. */
+  readonly lockWaitMs: number | undefined;
+  /** For how long what fails on another machine is repeated; undefined for the default. */
+  readonly retryForMs: number | undefined;
+  /** How to start ssh, in words; undefined for the default. */
+  readonly sshCommand: readonly string[] | undefined;
+  /** The same for rclone. */
+  readonly rcloneCommand: readonly string[] | undefined;
+  /** Bytes per second; undefined for no limit. */
+  readonly uploadLimit: number | undefined;
+  readonly downloadLimit: number | undefined;
+  /** Requests to another machine under way at once; undefined for the default. */
+  readonly connections: number | undefined;
+  /** Where this machine keeps copies of files of repositories on other machines; undefined for none. */
+  readonly cacheDirectory: string | undefined;
+  /** How often to show progress per second; undefined for the default. */
+  readonly progressFps: number | undefined;
+  /** What this machine remembers of repositories. Undefined if there is no home directory. */
+  readonly memoryDirectory: string | undefined;
+  /** The same about their last checks. */
+  readonly checksDirectory: string | undefined;
+}
+
+/** `options`: from the command line, the environment and the profile. */
+export function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv): Settings {
+  const { repo: named } = options;
+  const state = xdgDirectory(environment, 'XDG_STATE_HOME', '.local/state');
+  return {
+    repository: named === undefined ? defaultLocation(environment) : resolveLocation(named),
+    isDefaultRepository: named === undefined,
+    lockWaitMs: options.lockWait,
+    retryForMs: options.retryFor,
+    sshCommand: options.sshCommand === undefined ? undefined : splitWords(options.sshCommand, '--ssh-command'),
+    rcloneCommand:
+      options.rcloneCommand === undefined ? undefined : splitWords(options.rcloneCommand, '--rclone-command'),
+    uploadLimit: options.limitUpload,
+    downloadLimit: options.limitDownload,
+    connections: options.connections,
+    cacheDirectory: options.cache !== false ? cacheDirectory(environment) : undefined,
+    progressFps: readProgressFps(environment),
+    memoryDirectory: state === undefined ? undefined : join(state, 'ldm', 'repositories'),
+    checksDirectory: state === undefined ? undefined : join(state, 'ldm', 'checks'),
+  };
+}
+
+/** Returns the directory of all caches. Undefined if there is no home directory. */
+export function cacheDirectory(environment: NodeJS.ProcessEnv): string | undefined {
+  const directory = xdgDirectory(environment, 'XDG_CACHE_HOME', '.cache');
+  return directory === undefined ? undefined : join(directory, 'ldm');
+}
+
+/** The XDG specification says to ignore empty and relative values. */
+export function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback: string): string | undefined {
+  const value = environment[variable];
+  if (value !== undefined && isAbsolute(value)) return value;
+  const home = homeDirectory();
+  return home === undefined ? undefined : join(home, fallback);
+}
+
+function defaultLocation(environment: NodeJS.ProcessEnv): string {
+  const directory = xdgDirectory(environment, 'XDG_DATA_HOME', '.local/share');
+  if (directory !== undefined) return assertText(join(directory, 'ldm', 'repository'));
+  throw new UsageError('no home directory for the default repository', {
+    hint: 'Set HOME, or name a repository with -r.',
+  });
+}
+
+/** Returns the place of a repository that was named. */
+export function resolveLocation(location: string): string {
+  if (isSftpPlace(location)) return assertText(formatSftpPlace(parseSftpPlace(location)));
+  if (isS3Place(location)) return assertText(formatS3Place(parseS3Place(location)));
+  if (isRclonePlace(location)) return assertText(formatRclonePlace(parseRclonePlace(location)));
+  const [, start, slashes] = REMOTE_PLACE.exec(location) ?? [];
+  if (start !== undefined) throw remotePlace(start, slashes);
+  return assertText(resolve(expandHome(location)));
+}
+
+/** The message shows only the start, because a URL may contain a password. */
+function remotePlace(start: string, slashes = ''): UsageError {
+  const what = SCHEME.test(start) ? `at ${start}${slashes}` : `on another machine (${start})`;
+  return new UsageError(`a repository ${what} is not supported`, {
+    hint: 'Name a directory, sftp:user@host:/path, s3:https://endpoint/bucket or rclone:remote:path; write ./ before a name with a colon.',
+  });
+}
+
+function assertText(place: string): string {
+  if (!isDamagedText(place)) return place;
+  throw new UsageError(`the path of the repository is not UTF-8: ${place}`, { hint: 'Rename it.' });
+}

@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto';
+import { createChunker } from '../chunking/create-chunker.ts';
+import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
+import type { ChunkerParameters } from '../chunking/chunker.ts';
+import { NoPasswordError, RefusedError, RepositoryChangedError, UsageError } from '../errors.ts';
+import { planFilter } from '../ldm/formulas.ts';
+import type { FilterPlan, PlanOptions } from '../ldm/formulas.ts';
+import type { RepositoryConfig } from '../format/config.ts';
+import type { CopyRules } from '../format/group-list.ts';
+import { inspectConfigHeads } from '../repository/config-copies.ts';
+import { assertRules } from '../repository/groups/copy-rules.ts';
+import { assertNoRepository, createRepository, repositoryExists } from '../repository/create-repository.ts';
+import type { NewGroup } from '../repository/groups/group-changes.ts';
+import type { AdviceCode } from '../util/advice.ts';
+import { accessOptions } from '../session/context.ts';
+import type { OperationContext, OtherRepository } from '../session/context.ts';
+import { haveSameChunks, readParameters } from './copied-parameters.ts';
+import type { CopiedParameters } from './copied-parameters.ts';
+import type { RealmParameters } from './realm-parameters.ts';
+import type { RealmFile } from '../../realm/domains/read-key.ts';
+import { NOTHING_SEEN, assertNoneRemembered } from '../session/repository-memory.ts';
+
+export { repositoryExists };
+
+export interface InitOptions {
+  readonly chunker?: ChunkerParameters;
+  readonly chunkHash?: 'sha1' | 'sha256';
+  readonly packHash?: RepositoryConfig['packHash'];
+  /** The false positive rate that the filter must stay below. */
+  readonly fpr?: number;
+  readonly hashes?: number;
+  /** The number of chunks to size the filter for. It grows beyond that when needed. */
+  readonly capacity?: number;
+  /** The zstd level, -7 to 22. */
+  readonly compressionLevel?: number;
+  /** Keeps its packs in these places. More can be added, but a repository without groups cannot get any. */
+  readonly groups?: readonly NewGroup[];
+  /** In how many groups each pack should be. Default: 1. */
+  readonly copies?: number;
+  /** More copies of packs with a chunk that the files of all snapshots need at least `refs` times. */
+  readonly copiesIfRefs?: CopyRules['copiesIfRefs'];
+  /** Nothing is ever removed from it, unless somebody asks for that explicitly. */
+  readonly appendOnly?: boolean;
+  /** Accepts a place where several clients cannot exclude each other. */
+  readonly singleWriter?: boolean;
+  /**
+   * Takes all parameters that are not given from this repository, also its keys of ids and chunk boundaries if both are
+   * encrypted or both are not. A copy from one to the other need not cut files again then.
+   */
+  readonly copyParametersFrom?: OtherRepository;
+  /** Takes chunker, chunk hash and keys from this realm key file, so that it can join the realm. */
+  readonly realm?: RealmFile;
+  /**
+   * Whether the repository is encrypted with the password of the context: always (somebody may be asked for it), only if
+   * a source is configured (default), or never.
+   */
+  readonly encryption?: 'always' | 'if-configured' | 'never';
+}
+
+export interface InitResult {
+  readonly repositoryId: string;
+  readonly location: string;
+  readonly chunker: ChunkerParameters;
+  readonly chunkHash: 'sha1' | 'sha256';
+  readonly packHash: RepositoryConfig['packHash'];
+  readonly plan: FilterPlan;
+  readonly isEncrypted: boolean;
+  readonly isAppendOnly: boolean;
+  /** The realm whose keys it has: 64 hex digits. */
+  readonly realmId: string | undefined;
+  /** Whether chunks have the same ids and ends as in the repository that the parameters are from. Undefined without one. */
+  readonly hasSameChunks: boolean | undefined;
+}
+
+/** A repository that was there before, as far as it can be read without a password. */
+export interface ExistingRepository {
+  readonly repositoryId: string;
+  readonly location: string;
+  readonly isEncrypted: boolean;
+  readonly isAppendOnly: boolean;
+  /** Whether it has the keys of a realm. */
+  readonly isInRealm: boolean;
+}
+
+export type InitOutcome =
+  | { readonly isNew: true; readonly created: InitResult }
+  | { readonly isNew: false; readonly existing: ExistingRepository };
+
+/** The filter grows automatically. A small initial filter keeps the checkpoints of a small repository small. */
+const CAPACITY = 16_384;
+
+/**
+ * Measured on files of /usr in blocks of 2 MiB: with small tables, level 2 takes a fifth less time than level 3 and its
+ * output is 4 % larger; level 1 takes a seventh less time than level 2 and its output is 9 % larger.
+ */
+const COMPRESSION_LEVEL = 2;
+
+type Parameters = Required<
+  Pick<InitOptions, 'chunker' | 'chunkHash' | 'packHash' | 'compressionLevel' | 'appendOnly' | 'singleWriter'>
+>;
+
+const DEFAULTS: Parameters = {
+  chunker: DEFAULT_CHUNKER,
+  chunkHash: 'sha1',
+  packHash: 'blake3',
+  compressionLevel: COMPRESSION_LEVEL,
+  appendOnly: false,
+  singleWriter: false,
+};
+
+/** Creates a repository in an empty place. The configuration is written last, and makes it a repository. */
+export async function initRepository(context: OperationContext, options: InitOptions = {}): Promise<InitResult> {
+  const { backend } = context;
+  // Before somebody types a password.
+  await assertNoRepository(backend);
+  const { encryption = 'if-configured', copyParametersFrom: other, groups, copies = 1, copiesIfRefs } = options;
+  const copyRules = { copies, copiesIfRefs };
+  assertRules(copyRules, groups?.length ?? 1);
+  if (encryption === 'if-configured') assertNoneRemembered(context);
+  const realm = await realmParameters(context, options);
+  const copied = other === undefined ? undefined : await readParameters(context, other);
+  const parameters = { ...DEFAULTS, ...copied, ...options, ...realm };
+  assertLevel(parameters.compressionLevel);
+  createChunker(parameters.chunker);
+  const plan = planFilter(filterOf(options, copied));
+  const password = await newPassword(context, encryption);
+  const isEncrypted = password !== undefined;
+  const sharedKeys = realm?.keys ?? keysToShare(copied, isEncrypted);
+  const config = {
+    ...configOf(parameters, plan, sharedKeys?.idKey),
+    ...(groups === undefined ? {} : { hasGroups: true as const }),
+    ...(realm === undefined ? {} : { realmId: realm.realmId }),
+  };
+  const { repositoryId, chunker, chunkHash, packHash } = config;
+  try {
+    // A first backup waits like any other for one that has begun before it.
+    await createRepository(accessOptions(context, 'shared'), { config, plan, password, sharedKeys, groups, copyRules });
+  } finally {
+    password?.fill(0);
+  }
+  if (isEncrypted) {
+    context.memory?.update(backend.location, repositoryId, (seen = NOTHING_SEEN) => seen);
+  } else context.memory?.forgetPlace(backend.location);
+  return {
+    repositoryId,
+    location: backend.location,
+    chunker,
+    chunkHash,
+    packHash,
+    plan,
+    isEncrypted,
+    isAppendOnly: config.isAppendOnly === true,
+    realmId: realm?.realmId,
+    hasSameChunks: copied && sharedKeys !== undefined && haveSameChunks(copied, config),
+  };
+}
+
+/** Loaded for a realm only: a backup, which may create the repository, loads this file. */
+async function realmParameters(context: OperationContext, options: InitOptions): Promise<RealmParameters | undefined> {
+  if (options.realm === undefined) return undefined;
+  const { readRealmParameters } = await import('./realm-parameters.ts');
+  return await readRealmParameters(context, options, options.realm);
+}
+
+function assertLevel(level: number): void {
+  if (Number.isInteger(level) && level >= -7 && level <= 22) return;
+  throw new UsageError(`invalid compression level: ${level}`, { hint: 'Choose a level from -7 to 22.' });
+}
+
+/** A rate and a number of hashes belong together, so they come from the same place. */
+function filterOf({ fpr, hashes, capacity }: InitOptions, copied: CopiedParameters | undefined): PlanOptions {
+  const given = fpr === undefined && hashes === undefined ? copied?.filter : { fpr, hashes };
+  return { ...given, capacity: capacity ?? copied?.filter.capacity ?? CAPACITY };
+}
+
+/** Everybody can read the keys of a plain repository, so an encrypted one shares them only with another encrypted one. */
+function keysToShare(copied: CopiedParameters | undefined, isEncrypted: boolean): CopiedParameters['keys'] | undefined {
+  return (copied?.keys.chunkerKey !== undefined) === isEncrypted ? copied?.keys : undefined;
+}
+
+function configOf(
+  { chunker, chunkHash, packHash, compressionLevel: level, appendOnly, singleWriter }: Parameters,
+  plan: FilterPlan,
+  idKey: string | undefined,
+): RepositoryConfig {
+  return {
+    formatVersion: 1,
+    repositoryId: randomBytes(32).toString('hex'),
+    created: new Date().toISOString(),
+    chunker,
+    chunkHash,
+    packHash,
+    idKey: idKey ?? randomBytes(32).toString('hex'),
+    ldm: { fprTarget: plan.fprTarget, hashes: plan.hashes, capacity: plan.capacity },
+    compression: { algorithm: 'zstd', level },
+    ...(appendOnly ? { isAppendOnly: true } : {}),
+    ...(singleWriter ? { isSingleWriter: true } : {}),
+  };
+}
+
+async function newPassword(
+  { password }: OperationContext,
+  encryption: NonNullable<InitOptions['encryption']>,
+): Promise<Uint8Array | undefined> {
+  if (encryption === 'never' || (encryption === 'if-configured' && password?.isConfigured !== true)) return undefined;
+  if (password !== undefined) return await password.readNew();
+  throw new NoPasswordError('a new encrypted repository needs a password', { advice: { code: 'give-password' } });
+}
+
+/**
+ * Like `initRepository`, but leaves a repository that exists as it is.
+ * @throws RefusedError if something else is at the place, or the repository lacks what the options ask for
+ */
+export async function initRepositoryIfMissing(
+  context: OperationContext,
+  options: InitOptions = {},
+): Promise<InitOutcome> {
+  const existing = await findRepository(context);
+  if (existing !== undefined) return { isNew: false, existing: assertAsWanted(existing, options) };
+  try {
+    return { isNew: true, created: await initRepository(context, options) };
+  } catch (error) {
+    // Another process may have been faster, and this machine may remember its repository already.
+    const isRefused = error instanceof RefusedError || error instanceof RepositoryChangedError;
+    const other = isRefused ? await findRepository(context) : undefined;
+    if (other === undefined) throw error;
+    return { isNew: false, existing: assertAsWanted(other, options) };
+  }
+}
+
+async function findRepository({ backend }: OperationContext): Promise<ExistingRepository | undefined> {
+  if (!(await repositoryExists(backend))) return undefined;
+  const { repositoryId, isEncrypted, isAppendOnly, isInRealm } = (await inspectConfigHeads(backend)).head;
+  return { repositoryId, location: backend.location, isEncrypted, isAppendOnly, isInRealm };
+}
+
+/** What somebody relies on who sets up a machine. Nothing else can be known without a password. */
+function assertAsWanted(
+  existing: ExistingRepository,
+  { encryption, appendOnly, realm }: InitOptions,
+): ExistingRepository {
+  const { location, isEncrypted, isAppendOnly, isInRealm } = existing;
+  const refuse = (difference: string, advice: AdviceCode): RefusedError =>
+    new RefusedError(`${location} is already a repository, and it is ${difference}`, { advice: { code: advice } });
+  if (encryption === 'always' && !isEncrypted) throw refuse('not encrypted', 'accept-unencrypted');
+  if (encryption === 'never' && isEncrypted) throw refuse('encrypted', 'accept-encrypted');
+  if (appendOnly === true && !isAppendOnly) throw refuse('not append-only', 'accept-full-access');
+  if (realm !== undefined && !isInRealm) throw refuse('in no realm', 'accept-no-realm');
+  return existing;
+}

@@ -1,0 +1,60 @@
+import { randomInt } from 'node:crypto';
+import { UsageError } from '../errors.ts';
+
+/** All packs, part `part` of `of`, or random packs of about this share or size. */
+export type ReadData =
+  | true
+  | { readonly part: number; readonly of: number }
+  | { readonly percent: number }
+  | { readonly bytes: number };
+
+/** @throws UsageError */
+export function assertReadData(readData: ReadData | undefined): void {
+  if (readData === undefined || readData === true) return;
+  if ('percent' in readData) {
+    if (readData.percent > 0 && readData.percent <= 100) return;
+    throw new UsageError(`${readData.percent} % of the data cannot be read`, {
+      hint: 'Give more than 0 and up to 100.',
+    });
+  }
+  if ('bytes' in readData) {
+    if (readData.bytes > 0) return;
+    throw new UsageError('0 bytes cannot be read', { hint: 'Give a larger size.' });
+  }
+  const { part, of } = readData;
+  if (Number.isInteger(part) && Number.isInteger(of) && part >= 1 && part <= of) return;
+  throw new UsageError(`part ${part}/${of} does not exist`, { hint: 'Give n/m with 1 <= n <= m, such as 1/7.' });
+}
+
+/**
+ * Returns whether a pack, by its id, is read completely. `sizes`: of all packs in question. Of n/m parts, the id decides,
+ * so a pack stays in its part when others come and go. A share or a size is reached with packs chosen at random.
+ */
+export function packSelector(
+  readData: ReadData | undefined,
+  sizes: ReadonlyMap<string, number>,
+): (packId: string) => boolean {
+  if (readData === undefined || readData === true) return () => readData === true;
+  if ('part' in readData) {
+    const { part, of } = readData;
+    return (packId) => Number.parseInt(packId.slice(0, 12), 16) % of === part - 1;
+  }
+  const totalBytes = [...sizes.values()].reduce((total, sizeBytes) => total + sizeBytes, 0);
+  const chosen = choose(sizes, 'bytes' in readData ? readData.bytes : (totalBytes * readData.percent) / 100);
+  return (packId) => chosen.has(packId);
+}
+
+/** Returns random packs of at least this size together, or all of them. */
+function choose(sizes: ReadonlyMap<string, number>, bytesMin: number): Set<string> {
+  const ids = [...sizes.keys()];
+  const chosen = new Set<string>();
+  for (let bytes = 0; bytes < bytesMin && ids.length > 0;) {
+    const index = randomInt(ids.length);
+    const id = ids[index]!;
+    ids[index] = ids.at(-1)!;
+    ids.pop();
+    chosen.add(id);
+    bytes += sizes.get(id)!;
+  }
+  return chosen;
+}

@@ -1,0 +1,107 @@
+import { constants, fstatSync, lstatSync, statSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
+import type { SourceError } from '../../errors.ts';
+import type { EntryType } from '../../format/tree/tree.ts';
+import type { ByteString } from '../../util/byte-string.ts';
+import { fsPath } from '../../util/byte-string.ts';
+import { deviceMajorOf, deviceMinorOf } from '../native/device-number.ts';
+import { nearestSeconds, typeOfMode } from './status-fields.ts';
+import { unfollowedPath } from '../paths/held-directories.ts';
+import { sourceError } from '../paths/path-failures.ts';
+import { STATX_CURRENT_DIRECTORY, STATX_FOLLOW, STATX_NO_FOLLOW, STATX_OPEN_FILE, statx } from '../native/statx.ts';
+
+/** The metadata of a file, without its names. */
+export interface SourceMetadata {
+  readonly type: EntryType;
+  /** Permission bits with set-id and sticky bits (07777). */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  /** Whole seconds, rounded down. Before 1970 they are negative; the nanoseconds are still added to them. */
+  readonly mtimeSeconds: number;
+  readonly mtimeNanoseconds: number;
+  readonly ctimeSeconds: number;
+  readonly ctimeNanoseconds: number;
+  readonly inode: bigint;
+  readonly device: bigint;
+  readonly sizeBytes: number;
+  /** The space that the file occupies. Less than its size if it has holes, or if the file system compresses it. */
+  readonly allocatedBytes: number;
+  /** Undefined if the file system does not say when the file was created. */
+  readonly birthSeconds: number | undefined;
+  /** Only with `birthSeconds`. */
+  readonly birthNanoseconds: number;
+  readonly linkCount: number;
+  /** For a device file; otherwise 0. */
+  readonly deviceMajor: number;
+  readonly deviceMinor: number;
+}
+
+const BIGINT = { bigint: true } as const;
+const NO_PATH = '' as ByteString;
+
+/** Reads the metadata of a path, or of the symlink itself if it is one. Throws SourceError. */
+export function readMetadata(path: ByteString): SourceMetadata {
+  try {
+    const target = unfollowedPath(path);
+    return statx(STATX_CURRENT_DIRECTORY, target, STATX_NO_FOLLOW) ?? metadataFrom(lstatSync(fsPath(target), BIGINT));
+  } catch (cause) {
+    throw asSourceError(path, cause);
+  }
+}
+
+/** Reads the metadata of a path and follows symlinks; for roots and the directories above them. Throws SourceError. */
+export function readMetadataFollowing(path: ByteString): SourceMetadata {
+  try {
+    return statx(STATX_CURRENT_DIRECTORY, path, STATX_FOLLOW) ?? metadataFrom(statSync(fsPath(path), BIGINT));
+  } catch (cause) {
+    throw asSourceError(path, cause);
+  }
+}
+
+/** Reads the metadata of an open file. `path` is for messages only. Throws SourceError. */
+export function readMetadataOf(descriptor: number, path: ByteString = NO_PATH): SourceMetadata {
+  try {
+    return statx(descriptor, NO_PATH, STATX_OPEN_FILE) ?? metadataFrom(fstatSync(descriptor, BIGINT));
+  } catch (cause) {
+    throw asSourceError(path, cause);
+  }
+}
+
+function metadataFrom(stats: BigIntStats): SourceMetadata {
+  const modeAndType = Number(stats.mode);
+  const type = typeOfMode(modeAndType);
+  const isDevice = type === 'character-device' || type === 'block-device';
+  const mtimeSeconds = wholeSeconds(stats.mtimeNs);
+  const ctimeSeconds = wholeSeconds(stats.ctimeNs);
+  return {
+    type,
+    mode: modeAndType & ~constants.S_IFMT,
+    uid: Number(stats.uid),
+    gid: Number(stats.gid),
+    mtimeSeconds: nearestSeconds(Number(mtimeSeconds)),
+    mtimeNanoseconds: Number(stats.mtimeNs - mtimeSeconds * 1_000_000_000n),
+    ctimeSeconds: nearestSeconds(Number(ctimeSeconds)),
+    ctimeNanoseconds: Number(stats.ctimeNs - ctimeSeconds * 1_000_000_000n),
+    inode: BigInt.asUintN(64, stats.ino),
+    device: BigInt.asUintN(64, stats.dev),
+    sizeBytes: Number(stats.size),
+    allocatedBytes: Number(stats.blocks) * 512,
+    // Node reports another time where there is none.
+    birthSeconds: undefined,
+    birthNanoseconds: 0,
+    linkCount: Number(stats.nlink),
+    deviceMajor: isDevice ? deviceMajorOf(stats.rdev) : 0,
+    deviceMinor: isDevice ? deviceMinorOf(stats.rdev) : 0,
+  };
+}
+
+/** BigInt division rounds towards zero. Times before 1970 must be rounded down. */
+function wholeSeconds(nanoseconds: bigint): bigint {
+  const seconds = nanoseconds / 1_000_000_000n;
+  return nanoseconds < 0n && seconds * 1_000_000_000n !== nanoseconds ? seconds - 1n : seconds;
+}
+
+function asSourceError(path: ByteString, cause: unknown): SourceError {
+  return sourceError({ operation: 'read the metadata of', path, cause });
+}

@@ -1,0 +1,231 @@
+import { isDiskFull } from '../errors.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import { REMOVED_BY_COMPACTION } from '../repository/groups/own-metadata.ts';
+import type { Repository } from '../repository/repository.ts';
+import { RESERVE_NAME, commitName } from '../format/layout.ts';
+import { assertAllOnline } from '../repository/listing.ts';
+import type { Listing } from '../repository/listing.ts';
+import { markTrusted } from './compaction-guard.ts';
+import { countWithin, estimateFreed, limitRewriting, planCompaction } from './compaction-plan.ts';
+import type { CompactionPlan } from './compaction-plan.ts';
+import { Compaction } from './compaction.ts';
+import { describeReseal, findEarlierSeals } from './earlier-seals.ts';
+import type { EarlierSeals, ResealResult } from './earlier-seals.ts';
+import { beginPhase, withRepository } from '../session/context.ts';
+import type { OperationContext } from '../session/context.ts';
+import type { GroupMoves } from '../copies/group-moves.ts';
+import { deleteExpired } from './kept-deleted.ts';
+
+export interface CompactOptions {
+  /** How much dead space may remain, in percent of the stored bytes. Default: 5. Infinity: any amount. */
+  readonly maxUnusedPercent?: number;
+  /** The same in bytes, instead of the percentage. */
+  readonly maxUnusedBytes?: number;
+  /** The total size of the packs that may be rewritten, those with the largest dead part first. Default: any. */
+  readonly maxRepackBytes?: number;
+  /** Only plans; changes nothing. */
+  readonly dryRun?: boolean;
+  /** Also rewrites every pack that is sealed under an earlier master key. */
+  readonly reseal?: boolean;
+  /** Whether missing copies of packs in groups are made, too. Default: true. Copies that are left over always go. */
+  readonly makesCopies?: boolean;
+  /** Gives up snapshots that are missing although they were not deleted. Only a person may decide that. */
+  readonly forgetLost?: boolean;
+}
+
+export interface CompactResult {
+  readonly packsBefore: number;
+  readonly packsAfter: number;
+  readonly packsRemoved: number;
+  readonly packsRewritten: number;
+  readonly chunksRemoved: number;
+  /** Uncompressed bytes of the live chunks that were copied. */
+  readonly bytesCopied: number;
+  /** The size of all files of the repository. */
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
+  /** Space returned to the file system; estimated for a dry run. Negative if a new checkpoint takes more than that. */
+  readonly reclaimedBytes: number;
+  readonly deadBytesRemaining: number;
+  readonly dryRun: boolean;
+  /** What was done about copies of packs. Only if the repository has groups. */
+  readonly copies?: GroupMoves;
+  /** Only with the option `reseal`. */
+  readonly reseal?: ResealResult;
+}
+
+/** With less dead space, rewriting packs costs more than the space is worth. */
+const MAX_UNUSED_PERCENT = 5;
+
+/** Returns the space of dead chunks to the file system. No other command may be running. */
+export async function compact(context: OperationContext, options: CompactOptions = {}): Promise<CompactResult> {
+  beginPhase(context.progress, 'compacting');
+  return await withRepository(context, 'exclusive', async (repository) => {
+    if (options.dryRun !== true) await deleteExpired(context, repository);
+    const first = await planRound(repository, options);
+    const { listing } = first.opened;
+    const isDryRun = options.dryRun === true;
+    const bytesBefore = await repository.files.measure();
+    const { rounds, bytesCopied } = isDryRun
+      ? { rounds: [first], bytesCopied: 0 }
+      : await carryOut({ context, repository, options, first });
+    const plans = rounds.map(({ plan }) => plan);
+    const copies = await settle(context, repository, options);
+    if (!isDryRun) {
+      await endHolds(context, repository);
+      await restoreImageAndReserve(repository);
+      // Only now nothing is missing but what was removed: no compaction runs while anything is lost.
+      await repository.groups?.copyMetadata?.(repository.assertLocked, REMOVED_BY_COMPACTION);
+    }
+    const freedBytes = estimateFreed(first.plan, listing) + (copies?.surplusBytes ?? 0);
+    const bytesAfter = isDryRun ? bytesBefore - freedBytes : await repository.files.measure();
+    const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
+    return {
+      packsBefore: listing.packs.size,
+      packsAfter: isDryRun ? listing.packs.size - removedCount : (await repository.files.list('packs')).length,
+      packsRemoved: removedCount,
+      packsRewritten: sum(plans.map(({ rewritten }) => rewritten.length)),
+      chunksRemoved: sum(plans.map(countDead)),
+      bytesCopied,
+      bytesBefore,
+      bytesAfter,
+      // New copies take space, but do not reduce what was reclaimed.
+      reclaimedBytes: bytesBefore - bytesAfter + (isDryRun ? 0 : (copies?.bytesCopied ?? 0)),
+      ...(copies === undefined ? {} : { copies }),
+      deadBytesRemaining: plans.at(-1)!.deadBytesRemaining,
+      dryRun: isDryRun,
+      ...(options.reseal === true ? { reseal: await describeReseal(repository, rounds) } : {}),
+    };
+  });
+}
+
+/** Ends what other domains keep for this repository and it no longer needs. */
+async function endHolds(context: OperationContext, repository: Repository): Promise<void> {
+  if (repository.config.realmId === undefined) return;
+  const { releaseUnneeded } = await import('../../realm/lending/hold-release.ts');
+  await releaseUnneeded(context, repository);
+}
+
+/** Removes copies of packs that are left over in groups, and makes those that are missing. */
+async function settle(
+  context: OperationContext,
+  repository: Repository,
+  { makesCopies = true, dryRun = false }: CompactOptions,
+): Promise<GroupMoves | undefined> {
+  if (repository.groups === undefined) return undefined;
+  const { settleCopies } = await import('../copies/group-moves.ts');
+  return await settleCopies(context, repository, { makesCopies, dryRun });
+}
+
+function countDead({ removed, rewritten }: CompactionPlan): number {
+  return sum([...removed, ...rewritten].map(({ pack, liveCount }) => pack.chunkCount - liveCount));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** A plan, and the state on which it is based. */
+interface Round {
+  readonly opened: OpenedState;
+  /** The snapshots whose chunks were marked as live. */
+  readonly markedIds: ReadonlySet<string>;
+  readonly plan: CompactionPlan;
+  readonly earlier: EarlierSeals;
+}
+
+const NOTHING = { packIds: [], derived: [] };
+
+function commitNames({ commits }: Listing): string[] {
+  return (commits?.numbers ?? []).map((number) => commitName(number));
+}
+
+async function planRound(repository: Repository, options: CompactOptions): Promise<Round> {
+  const opened = await repository.openState();
+  assertAllOnline(opened.listing);
+  const markedIds = await markTrusted(repository, opened, options.forgetLost === true);
+  repository.throwIfAborted();
+  const { state, listing } = opened;
+  const given =
+    options.reseal === true
+      ? { packIds: state.packs.ids(), derived: [...listing.checkpoints, ...commitNames(listing)] }
+      : NOTHING;
+  const earlier = await findEarlierSeals(repository, given);
+  const limit = { percent: options.maxUnusedPercent ?? MAX_UNUSED_PERCENT, bytes: options.maxUnusedBytes };
+  const whole = planCompaction(state, listing, limit, earlier.packs);
+  const plan = limitRewriting(whole, countWithin(whole, options.maxRepackBytes ?? Infinity));
+  return { opened, markedIds, plan, earlier };
+}
+
+interface CarryOutOptions {
+  readonly context: OperationContext;
+  readonly repository: Repository;
+  readonly options: CompactOptions;
+  readonly first: Round;
+}
+
+/** On a full disk, first removes the checkpoints and the reserve. Both are written again at the end if possible. */
+async function carryOut(given: CarryOutOptions): Promise<CarriedOut> {
+  const { repository, first } = given;
+  try {
+    const replacesCheckpoints = first.earlier.hasDerived;
+    return { rounds: [first], bytesCopied: await new Compaction({ repository, ...first, replacesCheckpoints }).run() };
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    await repository.order.remove([RESERVE_NAME, ...imagesToGiveUp(first.opened.listing)], repository.assertLocked);
+  }
+  return await carryOutInRounds(given);
+}
+
+/**
+ * First removes the packs without live chunks, which needs no space for copies. Then rewrites the others, as many at a
+ * time as fit on the disk. Each round needs a new plan, because the previous round changed the repository.
+ */
+async function carryOutInRounds({ context, repository, options }: CarryOutOptions): Promise<CarriedOut> {
+  const rounds: Pick<Round, 'plan' | 'earlier'>[] = [];
+  let bytesCopied = 0;
+  let countMax = 0;
+  for (;;) {
+    const round = await planRound(repository, options);
+    const plan = limitRewriting(round.plan, countMax);
+    try {
+      bytesCopied += await new Compaction({ repository, ...round, plan, isDiskFull: true }).run();
+      rounds.push({ plan, earlier: round.earlier });
+      if (plan.rewritten.length === round.plan.rewritten.length) return { rounds, bytesCopied };
+      if (rounds.length === 1) countMax = Infinity;
+    } catch (error) {
+      if (!isDiskFull(error) || rounds.length === 0) throw error;
+      countMax = Math.floor(plan.rewritten.length / 2);
+      if (countMax > 0) continue;
+      context.onNotice?.({ kind: 'disk-full', packCount: round.plan.rewritten.length });
+      return { rounds, bytesCopied };
+    }
+  }
+}
+
+/** If there are no snapshots, the newest checkpoint must remain: nothing else shows that no snapshot is lost. */
+function imagesToGiveUp({ snapshotIds, deletedIds, checkpoints }: Listing): readonly string[] {
+  return snapshotIds.length + deletedIds.length > 0 ? checkpoints : checkpoints.slice(1);
+}
+
+/**
+ * Writes a checkpoint if all of them were removed on a full disk, and then the reserve. Without a checkpoint, a
+ * repository that has chunks but no snapshots looks as if its snapshots were lost.
+ */
+async function restoreImageAndReserve(repository: Repository): Promise<void> {
+  if ((await repository.files.list('filter')).length === 0) {
+    const { state } = await repository.openState();
+    try {
+      if (state.isComplete) await repository.writeCheckpoint(state);
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+  }
+  await repository.order.keepReserve();
+}
+
+interface CarriedOut {
+  readonly rounds: readonly Pick<Round, 'plan' | 'earlier'>[];
+  /** Uncompressed bytes of live chunks. */
+  readonly bytesCopied: number;
+}

@@ -1,0 +1,28 @@
+import { isDamage } from '../errors.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { FindingOf } from '../damage/findings.ts';
+
+/**
+ * Finds the holds whose list of chunks cannot be read, so that it is not known what they keep. The list of a hold is a tree
+ * without directories below it.
+ */
+export async function findDamagedHolds(
+  { config, files }: Pick<Repository, 'config' | 'files'>,
+  { reader }: Pick<OpenedState, 'reader'>,
+): Promise<FindingOf<'hold-damaged'>[]> {
+  if (config.realmId === undefined) return [];
+  const findings: FindingOf<'hold-damaged'>[] = [];
+  const { listings } = await files.readSnapshots();
+  for (const { id, snapshot } of listings) {
+    if (snapshot.hold === undefined) continue;
+    try {
+      await reader.read(Buffer.from(snapshot.tree, 'hex'), 0);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      const { name } = snapshot.hold;
+      findings.push({ severity: 'error', kind: 'hold-damaged', snapshotId: id, name, reason: error.message });
+    }
+  }
+  return findings;
+}

@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto';
+import type { Backend, StagedFile, Verify } from '../backend/backend.ts';
+import type { Seals } from '../crypto/seals.ts';
+import { sha256 } from '../crypto/sha256.ts';
+import { sealStream } from '../crypto/stream-seal.ts';
+import { isDiskFull } from '../errors.ts';
+import { encodeCondemnation } from '../format/condemnation.ts';
+import type { Condemned } from '../format/condemnation.ts';
+import { NONCE_BYTES } from '../format/constants.ts';
+import { encodeSegment } from '../format/segment.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { FilePlace } from '../store/pack-end.ts';
+import type { PackSink } from '../store/pack-writer.ts';
+import {
+  RESERVE_BYTES,
+  RESERVE_NAME,
+  condemnationName,
+  deletedName,
+  isCheckpointName,
+  manifestCopyName,
+  segmentName,
+  snapshotName,
+} from '../format/layout.ts';
+import { freeQuarantineName, moveMakingRoom, moveUnlessGone, removeAll } from './moves.ts';
+import { settleRemoved, settleSeen, settleSegments } from './groups/settle-others.ts';
+
+/** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
+export type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
+/** Makes a manifest, given the ids of the snapshots that are committed with it and before it. */
+export type MakeManifest = (ids: readonly string[]) => Uint8Array;
+export type Committed = { readonly id: string; readonly bytes: Uint8Array };
+/** A condemnation that is written and not yet in force. */
+export type PreparedCondemnation = { readonly id: string; readonly file: StagedFile };
+/** Writes the bytes of a new file in any number of pieces. */
+export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
+
+/**
+ * THE order of durable writes: only this, and `DurableMoves` for moves between groups, changes what is in a repository.
+ *
+ * - A name appears only by `publish`, whole or not at all; and a barrier makes it durable before anything that relies
+ *   on the name is written, and before success is reported. `settle-others.ts` does that for names of other processes.
+ * - Packs are durable before the segment that names them, the segment before the snapshot.
+ * - The copy of a manifest exists only while the manifest is durable in snapshots/ or deleted/.
+ * - Packs and segments are removed in two phases. First a condemnation that lists them becomes durable; from then on
+ *   nobody newly relies on them. Then, under a new exclusive lock, the segments are removed, then the packs. The lock is
+ *   verified before each removal. Names are never used twice, so a suspended process can remove only what it condemned.
+ */
+export class DurableOrder implements PackSink {
+  readonly packsAtOnce: number | undefined;
+  readonly #backend: Backend;
+  readonly #seals: Seals;
+
+  constructor({ backend, seals }: FilePlace) {
+    this.packsAtOnce = backend.packsAtOnce;
+    this.#backend = backend;
+    this.#seals = seals;
+  }
+
+  async create(kind: PackContents['kind']): Promise<StagedFile> {
+    return await this.#backend.stage(kind === 'tree', kind === 'data');
+  }
+
+  /** Indexes packs, after making them durable. Returns the segment's id; the segment itself is durable on return. */
+  async publishSegment(packs: readonly PackContents[]): Promise<string> {
+    await this.#backend.barrier();
+    const bytes = this.#seals.seal('segments', encodeSegment(packs, randomBytes(NONCE_BYTES)));
+    const id = sha256(bytes);
+    await this.#backend.publish(segmentName(id), bytes);
+    // When this fails the segment stays: another process may have opened the repository with it by now.
+    await this.#backend.barrier();
+    return id;
+  }
+
+  /**
+   * Commits snapshots. Each manifest is made when the ids of those before it are known. `verify` runs before each, and
+   * after the last, since this process may have been suspended in between. If it throws, the snapshots are withdrawn by
+   * deleting them, unless they `mayStay`.
+   */
+  async commitSnapshots(manifests: readonly MakeManifest[], verify: Verify, mayStay: MayStay): Promise<Committed[]> {
+    await this.#backend.barrier();
+    await settleSegments(this.#backend);
+    const committed: Committed[] = [];
+    const ids = (): string[] => committed.map(({ id }) => id);
+    const orWithdraw = async (step: () => Promise<void>, isDurable: boolean): Promise<void> =>
+      step().catch(async (error: unknown) => {
+        await this.#withdrawUnless(async (id) => mayStay(id, isDurable), ids());
+        throw error;
+      });
+    await orWithdraw(async () => {
+      for (const make of manifests) {
+        const bytes = this.#seals.seal('snapshots', make(ids()));
+        const id = sha256(bytes);
+        await this.#backend.publish(snapshotName(id), bytes, verify);
+        committed.push({ id, bytes });
+      }
+    }, true);
+    await orWithdraw(async () => this.#backend.barrier(), false);
+    await orWithdraw(verify, true);
+    return committed;
+  }
+
+  /** Moved, not removed, so that a process that has counted the snapshot by now does not take it for lost. */
+  async #withdrawUnless(mayStay: (id: string) => Promise<boolean>, snapshotIds: readonly string[]): Promise<void> {
+    for (const id of snapshotIds) {
+      if (!(await mayStay(id).catch(() => false))) await this.commitDelete([id]).catch(() => undefined);
+    }
+  }
+
+  /**
+   * Second copies of committed manifests, by snapshot id. `verify` runs right before each and stops it by throwing: of a
+   * snapshot that others have reclaimed meanwhile a copy would say that it is lost.
+   */
+  async copyManifests(manifests: ReadonlyMap<string, Uint8Array>, verify: Verify): Promise<void> {
+    await this.#backend.barrier();
+    for (const [id, bytes] of manifests) {
+      await this.#backend.publish(manifestCopyName(id), bytes, verify);
+      await this.takeBackUnless(verify, manifestCopyName(id));
+    }
+    await this.#backend.barrier();
+  }
+
+  /** This process may have been suspended between `verify` and the rename that gave a file its name. */
+  async takeBackUnless(verify: Verify, name: string): Promise<void> {
+    try {
+      await verify();
+    } catch (error) {
+      await this.remove([name]);
+      throw error;
+    }
+  }
+
+  /** A checkpoint, piece by piece. `verify` runs right before its name appears, and once more after that. */
+  async publishCheckpoint(name: string, write: WriteFile, verify: Verify = async () => undefined): Promise<void> {
+    if (isCheckpointName(name)) await settleSeen(this.#backend);
+    await this.#publishStream(name, async (append) => sealStream(this.#seals.keys, append, write), verify);
+    await this.takeBackUnless(verify, name);
+  }
+
+  /**
+   * The commit of a delete. `verify` runs right before each rename. Returns the ids of those that were deleted: another
+   * process may have deleted some of them first. `areReplaced`: by others, which must be durable first.
+   */
+  async commitDelete(snapshotIds: readonly string[], verify?: Verify, areReplaced = false): Promise<string[]> {
+    const deletedIds: string[] = [];
+    if (areReplaced) await settleSeen(this.#backend);
+    try {
+      for (const id of snapshotIds) {
+        await verify?.();
+        if (await moveMakingRoom(this.#backend, snapshotName(id), deletedName(id))) deletedIds.push(id);
+      }
+    } finally {
+      // Also after a failure: a compaction by another process would rely on the names that were moved.
+      await this.#backend.barrier();
+    }
+    return deletedIds;
+  }
+
+  /** `verify` runs before it and after it, as for `commitSnapshots`, which also says what happens if it throws. */
+  async undoDelete(snapshotIds: readonly string[], verify: Verify, mayStay: MayStay): Promise<void> {
+    await verify();
+    const restored: string[] = [];
+    try {
+      for (const id of snapshotIds) {
+        await this.#backend.move(deletedName(id), snapshotName(id));
+        restored.push(id);
+      }
+      await this.#backend.barrier();
+      await verify();
+    } catch (error) {
+      await this.#withdrawUnless(async (id) => mayStay(id, true), restored);
+      throw error;
+    }
+  }
+
+  /** Writes a condemnation under a temporary name. A full disk makes this fail before anything was copied. */
+  async prepareCondemnation(condemned: Condemned): Promise<PreparedCondemnation> {
+    const bytes = this.#seals.seal('condemnations', encodeCondemnation(condemned, randomBytes(NONCE_BYTES)));
+    const file = await this.#stage(async (staged) => {
+      await staged.append(bytes);
+      await staged.flush();
+    });
+    return { id: sha256(bytes), file };
+  }
+
+  /** Phase one of a removal, even if nothing is condemned. From now on nobody newly relies on what is listed. */
+  async condemn(prepared: PreparedCondemnation | undefined, verify: Verify): Promise<void> {
+    await settleRemoved(this.#backend);
+    if (prepared === undefined) return;
+    const name = condemnationName(prepared.id);
+    // No barrier here: whatever else must be durable is. See docs/architecture.md, "How space is removed".
+    await prepared.file.publish(name, verify);
+    await this.#backend.barrier();
+    await this.takeBackUnless(verify, name);
+  }
+
+  /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
+  async #publishStream(name: string, write: WriteFile, verify?: Verify, isNew?: boolean): Promise<void> {
+    const file = await this.#stage(async (each) => write(async (bytes) => each.append(bytes)), isCheckpointName(name));
+    await file.publish(name, verify, isNew);
+    await this.#backend.barrier();
+  }
+
+  async #stage(write: (file: StagedFile) => Promise<unknown>, isReadOften = false): Promise<StagedFile> {
+    const file = await this.#backend.stage(isReadOften);
+    try {
+      await write(file);
+      return file;
+    } catch (error) {
+      await file.discard();
+      throw error;
+    }
+  }
+
+  async publishFile(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
+    await this.#publishStream(name, async (append) => append(bytes), verify);
+  }
+
+  /** Fails with the kind `exists` if there is a file of this name. `verify` runs right before the name appears. */
+  async publishNew(name: string, bytes: Uint8Array, verify: Verify): Promise<void> {
+    await this.#publishStream(name, async (append) => append(bytes), verify, true);
+  }
+
+  /** Durably removes what nothing durable relies on any more. `verify` runs right before each removal. */
+  async remove(names: readonly string[], verify?: Verify): Promise<void> {
+    await removeAll(this.#backend, names, verify);
+    await this.#backend.barrier();
+  }
+
+  /** Sets a damaged file aside; ldm never deletes what it could not read. `verify` runs right before. */
+  async quarantine(name: string, verify?: Verify): Promise<void> {
+    await verify?.();
+    if ((await this.#backend.sizeOf(name)) === undefined) return;
+    await moveUnlessGone(this.#backend, name, await freeQuarantineName(this.#backend, name));
+    await this.#backend.barrier();
+  }
+
+  /** Sets a copy of a damaged file aside, before a file of the same name takes its place. */
+  async quarantineCopy(name: string): Promise<void> {
+    await this.publishFile(await freeQuarantineName(this.#backend, name), await this.#backend.read(name));
+  }
+
+  /** Puts the reserve back; no error if there is no room. */
+  async keepReserve(): Promise<void> {
+    if ((await this.#backend.sizeOf(RESERVE_NAME)) === RESERVE_BYTES) return;
+    // Random, so that a file system that compresses still sets the space aside.
+    await this.publishFile(RESERVE_NAME, randomBytes(RESERVE_BYTES)).catch((error: unknown) => {
+      if (!isDiskFull(error)) throw error;
+    });
+  }
+}

@@ -1,0 +1,200 @@
+import type { Backend, Verify } from '../../backend/backend.ts';
+import { readSurely } from '../../backend/sure-reading.ts';
+import type { PackHash } from '../../crypto/pack-digest.ts';
+import { BackendError, isAbsent, isDamage } from '../../errors.ts';
+import {
+  CONFIG_COPY_NAME,
+  CONFIG_NAME,
+  baseName,
+  deletedName,
+  directoryOf,
+  snapshotName,
+} from '../../format/layout.ts';
+import type { Group } from '../../groups/group.ts';
+import { MetadataCopy } from '../../groups/metadata-copy.ts';
+import { wallClockMs } from '../../util/clock.ts';
+import { mapConcurrently } from '../../util/map-concurrently.ts';
+import { assertNamed } from './named-bytes.ts';
+import { inCopiedSteps, REMOVED_BY_COMPACTION, areSameFiles, listMetadata, readChangeable } from './own-metadata.ts';
+import type { ListedMetadata } from './own-metadata.ts';
+
+interface CopyOptions {
+  /** The place of the repository, without its groups. */
+  readonly own: Backend;
+  readonly groups: readonly Group[];
+  readonly repositoryId: string;
+  readonly packHash: PackHash;
+  /** Verifies the lock. */
+  readonly verify: Verify;
+  /**
+   * Only the holder of the exclusive lock may name directories here, and only if it has made sure that what is missing there
+   * is not lost: a copy must not lose what the repository has lost.
+   */
+  readonly exactIn?: readonly string[] | undefined;
+}
+
+/**
+ * Copies everything small of a repository to its groups, so that it survives the loss of its own place. Each call compares
+ * all names, so a group that could not be reached for some time, or was added, gets what it lacks. A group that fails is left
+ * alone. Nothing that is reported may be missing in the copies: call this before a success is reported, and before anything is
+ * removed that the copies say is needed.
+ */
+export async function copyMetadata(options: CopyOptions): Promise<void> {
+  const writable = options.groups.filter(({ isOnline, entry }) => isOnline && entry.state === 'active');
+  if (writable.length === 0) return;
+  await new MetadataCopying(options).run(writable);
+}
+
+/** Whether a group has the newest copies, older ones, or none. */
+export type MetadataCopyState = 'current' | 'outdated' | 'none';
+
+/** By id, of those that can be reached. */
+export async function metadataStates(groups: readonly Group[]): Promise<Map<string, MetadataCopyState>> {
+  const numbers = new Map<string, number>();
+  for (const group of groups.filter(({ isOnline }) => isOnline)) {
+    const copy = await unlessItFails(group, async () => MetadataCopy.open(group));
+    if (copy !== undefined) numbers.set(group.id, copy.state?.number ?? 0);
+  }
+  const newest = Math.max(...numbers.values());
+  const stateOf = (number: number): MetadataCopyState => {
+    if (number === 0) return 'none';
+    return number === newest ? 'current' : 'outdated';
+  };
+  return new Map([...numbers].map(([id, number]) => [id, stateOf(number)]));
+}
+
+/** Removes what was copied to the groups that can be reached. */
+export async function removeMetadata(groups: readonly Group[]): Promise<void> {
+  for (const group of groups.filter(({ isOnline }) => isOnline))
+    await unlessItFails(group, async () => (await MetadataCopy.open(group)).removeAll());
+}
+
+class MetadataCopying {
+  readonly #options: CopyOptions;
+  #copies: MetadataCopy[] = [];
+
+  constructor(options: CopyOptions) {
+    this.#options = options;
+  }
+
+  async run(groups: readonly Group[]): Promise<void> {
+    const { own, exactIn = [] } = this.#options;
+    const opened = await mapConcurrently(groups, groups.length, async (group) =>
+      unlessItFails(group, async () => MetadataCopy.open(group)),
+    );
+    this.#copies = opened.filter((copy) => copy !== undefined);
+    const listed = await listMetadata(own);
+    const sizes = new Map([...listed.values()].flat().map(({ name, sizeBytes }) => [name, sizeBytes]));
+    for (const names of inCopiedSteps([...sizes.keys()])) await this.#copyStep(names, sizes);
+    await this.#inEach(async (copy) => this.#followMoves(copy, listed));
+    await this.#writeStates();
+    if (exactIn.length === 0) return;
+    // After the state: that before it may need a key that a rotation has removed.
+    await this.#inEach(async (copy) => this.#removeSurplus(copy, listed, exactIn));
+    await this.#writeStates();
+  }
+
+  async #copyStep(names: readonly string[], sizes: ReadonlyMap<string, number>): Promise<void> {
+    const missing = names.filter((name) => this.#copies.some((copy) => copy.sizes.get(name) !== sizes.get(name)));
+    await mapConcurrently(missing, this.#options.own.readsAtOnce, async (name) =>
+      this.#copyFile(name, sizes.get(name)),
+    );
+    await this.#inEach(async (copy) => copy.barrier());
+  }
+
+  /** What is damaged is not copied: a copy may have a good one. What is gone, others have removed. */
+  async #copyFile(name: string, sizeBytes?: number): Promise<void> {
+    const { own, packHash, verify } = this.#options;
+    let bytes: Uint8Array;
+    try {
+      bytes = await readSurely(own, name, async (from) => assertNamed(name, await from.read(name), packHash));
+    } catch (error) {
+      if (isAbsent(error) || isDamage(error)) return;
+      throw error;
+    }
+    const lacking = this.#copies.filter(({ sizes }) => sizes.get(name) !== (sizeBytes ?? -1));
+    await this.#inEach(async (copy) => copy.write(name, bytes, verify), lacking);
+  }
+
+  /** A snapshot that was deleted, or brought back, has its other name in the copy, too. Nothing is lost if this is late. */
+  async #followMoves(copy: MetadataCopy, listed: ListedMetadata): Promise<void> {
+    const { own } = this.#options;
+    const moved = [snapshotName, deletedName].flatMap((nameOf, index) => {
+      const otherName = index === 0 ? deletedName : snapshotName;
+      const has = new Set((listed.get(directoryOf(nameOf('0'))) ?? []).map(({ name }) => name));
+      const others = listed.get(directoryOf(otherName('0'))) ?? [];
+      return others.map(({ name }) => nameOf(baseName(name))).filter((name) => !has.has(name) && copy.sizes.has(name));
+    });
+    for (const name of moved) {
+      if ((await own.sizeOf(name)) !== undefined) continue;
+      await copy.remove(name);
+      // Another process may have moved it back in between, and found it in the copy.
+      if ((await own.sizeOf(name)) !== undefined) await this.#copyFile(name);
+    }
+    await copy.barrier();
+  }
+
+  async #removeSurplus(copy: MetadataCopy, listed: ListedMetadata, exactIn: readonly string[]): Promise<void> {
+    const { own, verify } = this.#options;
+    const present = new Set([...listed.values()].flat().map(({ name }) => name));
+    for (const directory of exactIn) {
+      const surplus = [...copy.sizes.keys()].filter((name) => name.startsWith(`${directory}/`) && !present.has(name));
+      const stillThere = await own.sizesOf(surplus);
+      for (const name of surplus) {
+        if (stillThere.has(name)) continue;
+        // The lock is in the place of the repository, so that place has not gone away.
+        await verify();
+        await copy.remove(name);
+      }
+      await copy.barrier();
+    }
+  }
+
+  /** The lock is verified right before: what a process that was suspended has read may be old. */
+  async #writeStates(): Promise<void> {
+    const { own, exactIn = [], repositoryId, verify } = this.#options;
+    const isExact = exactIn === REMOVED_BY_COMPACTION;
+    let files = await readChangeable(own);
+    if (!files.has(CONFIG_NAME) && !files.has(CONFIG_COPY_NAME)) return;
+    for (;;) {
+      const newest = Math.max(0, ...this.#copies.map(({ state }) => state?.number ?? 0));
+      const isOutdated = ({ state, hasChanged }: MetadataCopy): boolean =>
+        state === undefined || state.number < newest || hasChanged || !areSameFiles(state.files, files);
+      if (!this.#copies.some(isOutdated)) return;
+      const number = Math.max(wallClockMs(), newest + 1);
+      const written = files;
+      await this.#inEach(async (copy) => {
+        const exactNumber = isExact ? number : (copy.state?.exactNumber ?? 0);
+        await copy.writeState({ repositoryId, number, exactNumber, files: written }, verify);
+      });
+      files = await readChangeable(own);
+      if (areSameFiles(files, written)) return;
+    }
+  }
+
+  /** Goes on without those that fail. */
+  async #inEach(
+    action: (copy: MetadataCopy) => Promise<void>,
+    copies: readonly MetadataCopy[] = this.#copies,
+  ): Promise<void> {
+    const outcomes = await Promise.all(
+      copies.map(async (copy) => ({
+        copy,
+        done: await unlessItFails(copy.group, async () => action(copy).then(() => true)),
+      })),
+    );
+    const failed = new Set(outcomes.filter(({ done }) => done === undefined).map(({ copy }) => copy));
+    if (failed.size > 0) this.#copies = this.#copies.filter((copy) => !failed.has(copy));
+  }
+}
+
+/** A failure of the repository itself fails the command; one of a group is reported with the group. */
+async function unlessItFails<T>(group: Group, action: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error;
+    if (group.isOnline) group.writeFailure ??= error.message;
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import type { Backend, Verify } from '../../backend/backend.ts';
+import type { PackHash } from '../../crypto/pack-digest.ts';
+import type { Seals } from '../../crypto/seals.ts';
+import type { CopyRules } from '../../format/group-list.ts';
+import type { Group } from '../../groups/group.ts';
+import type { AccessOptions } from '../access.ts';
+import type { MetadataCopyState } from './metadata-copies.ts';
+import type { GroupChanges } from './group-changes.ts';
+
+/** Where the files of a repository are. */
+export interface PlacedPacks {
+  readonly backend: Backend;
+  /** Undefined if the packs are beside everything else. */
+  readonly groups: OpenedGroups | undefined;
+  /** Closes what was opened beside the given backend. */
+  readonly closePlaced: () => Promise<void>;
+}
+
+export interface OpenedGroups {
+  readonly all: readonly Group[];
+  /** In how many of them each pack should be. */
+  readonly rules: CopyRules;
+  /** How many packs this process has written to fewer groups than wanted so far. */
+  shortCount(): number;
+  /** By id of a group, whether it has copies of everything small, and those of the newest state in any group. */
+  readonly metadataStates: () => Promise<ReadonlyMap<string, MetadataCopyState>>;
+  /** For changes of the list of groups, under an exclusive lock, which `verify` verifies. */
+  changes(verify: Verify): Promise<GroupChanges>;
+  /**
+   * Copies everything small to the groups, if packs have copies: see `copyMetadata`, which says what `exactIn` is. Undefined
+   * if nothing is changed in the repository itself.
+   */
+  readonly copyMetadata: ((verify: Verify, exactIn?: readonly string[]) => Promise<void>) | undefined;
+}
+
+/** `seals`: undefined if there is no key. */
+interface PlacedRepository {
+  readonly hasGroups?: boolean | undefined;
+  readonly isSingleWriter?: boolean | undefined;
+  readonly repositoryId: string;
+  readonly packHash: PackHash;
+  readonly seals: Seals | undefined;
+}
+
+type PlaceOptions = Pick<AccessOptions, 'openPlace' | 'scratchDirectory'>;
+
+/**
+ * Opens the groups of a repository that has some. Call it with the lock, if there is one: the list of groups changes only
+ * under an exclusive one. Without groups, nothing is loaded or read.
+ */
+export async function placePacks(
+  backend: Backend,
+  repository: PlacedRepository,
+  options: PlaceOptions = {},
+): Promise<PlacedPacks> {
+  const placed = await placeInGroups(backend, repository, options);
+  if (options.scratchDirectory === undefined) return placed;
+  const { ScratchBackend } = await import('../../backend/scratch-backend.ts');
+  const scratch = await ScratchBackend.open(placed.backend, options.scratchDirectory);
+  const closePlaced = async (): Promise<void> => {
+    await scratch.closeScratch();
+    await placed.closePlaced();
+  };
+  const groups = placed.groups && { ...placed.groups, copyMetadata: undefined };
+  return { ...placed, groups, backend: scratch, closePlaced };
+}
+
+async function placeInGroups(
+  backend: Backend,
+  repository: PlacedRepository,
+  { openPlace }: PlaceOptions,
+): Promise<PlacedPacks> {
+  if (repository.hasGroups !== true) return { backend, groups: undefined, closePlaced: async () => undefined };
+  const { openGroups } = await import('../../groups/open-groups.ts');
+  const { backend: grouped, rules } = await openGroups(backend, repository, openPlace);
+  const { repositoryId, packHash, seals, isSingleWriter } = repository;
+  const changes = async (verify: Verify): Promise<GroupChanges> => {
+    assert(seals !== undefined, 'a list of groups is changed with the keys of the repository');
+    const { GroupChanges: Changes } = await import('./group-changes.ts');
+    return new Changes({ backend, repositoryId, seals, isSingleWriter, verify, openPlace });
+  };
+  const copyMetadata = async (verify: Verify, exactIn?: readonly string[]): Promise<void> => {
+    if (rules.copies === 1 && exactIn === undefined) return;
+    const { copyMetadata: copy, removeMetadata } = await import('./metadata-copies.ts');
+    // What was copied before is useless once a compaction has removed something that it needs.
+    if (rules.copies === 1) return await removeMetadata(grouped.groups);
+    await copy({ own: backend, groups: grouped.groups, repositoryId, packHash, verify, exactIn });
+  };
+  const metadataStates = async (): Promise<ReadonlyMap<string, MetadataCopyState>> => {
+    const { metadataStates: statesOf } = await import('./metadata-copies.ts');
+    return await statesOf(grouped.groups);
+  };
+  const shortCount = (): number => grouped.shortCount;
+  return {
+    backend: grouped,
+    groups: { all: grouped.groups, rules, shortCount, metadataStates, changes, copyMetadata },
+    closePlaced: async () => grouped.close(),
+  };
+}

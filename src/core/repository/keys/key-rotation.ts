@@ -1,0 +1,133 @@
+import type { Verify } from '../../backend/backend.ts';
+import { createMasterKey, keepMasterKey } from '../../crypto/master-key.ts';
+import { KeyRing } from '../../crypto/seals.ts';
+import { CorruptDataError, RefusedError } from '../../errors.ts';
+import { encodeConfig } from '../../format/config.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, KEYS_DIRECTORY, baseName, keyName } from '../../format/layout.ts';
+import { MAX_KEY_EPOCH } from '../../format/constants.ts';
+import { configSeals, inspectConfig } from '../config-file.ts';
+import { addKey } from './key-changes.ts';
+import type { KeyPlace, NewKey } from './key-changes.ts';
+import { findKeysOfPassword, listKeys, newestEpochOf } from './key-files.ts';
+import type { ListedKey, OpenedKey } from './key-files.ts';
+import { listOptional } from '../listing.ts';
+
+/** The new master key, and the key files that were removed. */
+export interface Rotation {
+  readonly epoch: number;
+  /** The only key file that is left. */
+  readonly keyId: string;
+  /** The old key file of the same password is among them. */
+  readonly removed: readonly ListedKey[];
+  /** Ids of removed key files that could not be read. */
+  readonly removedUnusable: readonly string[];
+}
+
+type Given = Pick<NewKey, 'password' | 'created' | 'kdf'>;
+
+/**
+ * Makes a new master key, and seals it under the password that has opened the current one. The caller holds the
+ * exclusive lock, which `verify` checks. Each step is durable before the next one:
+ *
+ * 1. a new key file, which opens nothing yet. It is opened to prove that it works.
+ * 2. `config.bak`, and then `config`, sealed under the new master key. They contain all earlier ones.
+ * 3. All other key files are removed.
+ *
+ * Until `config.bak` is replaced, the new key file is not needed; from then on it is, and exists. While the two copies
+ * differ, the newer one counts, and everything is sealed under a key that both contain (`openConfig`).
+ * @throws RefusedError if a copy of the configuration is damaged, or there was a rotation too many
+ */
+export async function rotate(place: KeyPlace, current: OpenedKey, given: Given, verify: Verify): Promise<Rotation> {
+  const { backend, order, repositoryId } = place;
+  const currentKey = keepMasterKey({ ...current.masterKey, bytes: Buffer.from(current.masterKey.bytes) });
+  const { config, problems } = await inspectConfig(backend, [currentKey]);
+  if (config.encryption === undefined) throw new RefusedError('the repository is not encrypted');
+  await mendConfig(place, problems, verify);
+  const masterKey = createMasterKey(await nextEpoch(place, current, given.password));
+  try {
+    const { epoch } = masterKey;
+    const oldKey = { epoch: current.masterKey.epoch, key: Buffer.from(current.masterKey.bytes).toString('hex') };
+    const earlierKeys = [...config.encryption.earlierKeys, oldKey];
+    const ring = new KeyRing(repositoryId, [keepMasterKey({ epoch, bytes: Buffer.from(masterKey.bytes) })]);
+    // Encoded before anything is written: it fails if there are too many earlier keys for it.
+    const bytes = encodeConfig({ ...config, encryption: { ...config.encryption, earlierKeys } }, configSeals(ring));
+    const { label } = current;
+    const keyId = await addKey(order, { ...given, repositoryId, masterKey, role: 'full', label }, verify);
+    const proof = { repositoryId, password: given.password, masterKey, only: [keyId] };
+    if ((await findKeysOfPassword(backend, proof)).length === 0) {
+      throw new CorruptDataError(`the new key ${keyId.slice(0, 8)} cannot be opened; the master key was not rotated`);
+    }
+    await replaceConfig(place, bytes, verify);
+    return { epoch, keyId, ...(await removeOtherKeys(place, keyId, verify)) };
+  } finally {
+    masterKey.bytes.fill(0);
+  }
+}
+
+/** After an interrupted rotation, the older copy is replaced first: the newer one must not be the only one. */
+async function mendConfig(
+  { backend, order }: KeyPlace,
+  problems: Awaited<ReturnType<typeof inspectConfig>>['problems'],
+  verify: Verify,
+): Promise<void> {
+  for (const { name, message, isOutdated } of problems) {
+    if (isOutdated !== true) {
+      throw new RefusedError(`the master key was not rotated: ${message}`, { advice: { code: 'repair-and-repeat' } });
+    }
+    await order.publishFile(name, await backend.read(name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME), verify);
+  }
+}
+
+/**
+ * Above the epoch of the configuration, and above those that the same password opens: a rotation that was interrupted may
+ * have left them. What other key files claim is not proven. One forged file could use up all epochs.
+ */
+async function nextEpoch(
+  { backend, repositoryId }: KeyPlace,
+  current: OpenedKey,
+  password: Uint8Array,
+): Promise<number> {
+  const { epoch: above } = current.masterKey;
+  const epoch = 1 + ((await newestEpochOf(backend, { repositoryId, password, above })) ?? above);
+  if (epoch <= MAX_KEY_EPOCH) return epoch;
+  throw new RefusedError(`there can be no master key after epoch ${MAX_KEY_EPOCH}`, { advice: { code: 'list-keys' } });
+}
+
+async function replaceConfig({ backend, order }: KeyPlace, bytes: Uint8Array, verify: Verify): Promise<void> {
+  await order.publishFile(CONFIG_COPY_NAME, bytes, verify);
+  try {
+    await verify();
+  } catch (error) {
+    // This process was suspended before the rename, and the lock was taken over: others may have changed the passwords.
+    const config = await backend.read(CONFIG_NAME);
+    if (Buffer.compare(await backend.read(CONFIG_COPY_NAME), bytes) === 0) {
+      await order.publishFile(CONFIG_COPY_NAME, config);
+    }
+    throw error;
+  }
+  await order.publishFile(CONFIG_NAME, bytes, verify);
+  try {
+    await verify();
+  } catch (error) {
+    // The same again. Another rotation has replaced the copy, and removed the key file of this one.
+    const copy = await backend.read(CONFIG_COPY_NAME);
+    if (Buffer.compare(copy, bytes) !== 0) await order.publishFile(CONFIG_NAME, copy);
+    throw error;
+  }
+}
+
+/** Everything that could still open an earlier master key. */
+async function removeOtherKeys(
+  { backend, order, repositoryId }: KeyPlace,
+  keyId: string,
+  verify: Verify,
+): Promise<Pick<Rotation, 'removed' | 'removedUnusable'>> {
+  const { keys, unusable } = await listKeys(backend, repositoryId);
+  const files = (await listOptional(backend, KEYS_DIRECTORY)).map(({ name }) => baseName(name));
+  const ids = files.filter((id) => id !== keyId);
+  await order.remove(ids.map(keyName), verify);
+  return {
+    removed: keys.filter(({ id }) => ids.includes(id)),
+    removedUnusable: unusable.map(({ id }) => id).filter((id) => ids.includes(id)),
+  };
+}

@@ -1,0 +1,139 @@
+import type { Verify } from '../../backend/backend.ts';
+import type { MasterKey } from '../../crypto/master-key.ts';
+import { PLAIN } from '../../crypto/seals.ts';
+import { RefusedError } from '../../errors.ts';
+import type { ConfigHead } from '../../format/config.ts';
+import { KEYS_DIRECTORY } from '../../format/layout.ts';
+import { acquireAccess } from '../access.ts';
+import type { AccessOptions } from '../access.ts';
+import { DurableOrder } from '../durable-order.ts';
+import { addKey, assertNewPassword, changePassword, removeKey } from './key-changes.ts';
+import type { KeyPlace, NewKey } from './key-changes.ts';
+import { listKeys, unlock } from './key-files.ts';
+import { rotate } from './key-rotation.ts';
+import type { Rotation } from './key-rotation.ts';
+import type { KeyListing, OpenedKey, UnlockOptions, Unlocked } from './key-files.ts';
+import type { LockMode } from '../locks/lock-name.ts';
+import { placePacks } from '../groups/place-packs.ts';
+import { readSealedConfig } from '../sealed-config.ts';
+import type { SealedConfig } from '../sealed-config.ts';
+
+/** What is the same for all keys that a command adds. */
+export type KeyDescription = Pick<NewKey, 'password' | 'role' | 'label' | 'created'>;
+
+/** Changes to the keys, under a lock. Durable on return. */
+export interface KeyChanges {
+  list(): Promise<KeyListing>;
+  /** Adds a key file for each master key. Returns their ids. */
+  add(masterKeys: readonly MasterKey[], description: KeyDescription): Promise<string[]>;
+  /** @throws RefusedError if no key with the role `full` would remain */
+  remove(id: string): Promise<void>;
+  /** Replaces opened keys by new ones with another password. Returns their ids. */
+  changePassword(opened: readonly OpenedKey[], change: Pick<NewKey, 'password' | 'created'>): Promise<string[]>;
+  /** Replaces the master key by a new one, sealed under this password. */
+  rotate(opened: OpenedKey, given: Pick<NewKey, 'password' | 'created'>): Promise<Rotation>;
+}
+
+/** The keys of an encrypted repository. Nothing else of it is opened. */
+export class KeyStore {
+  readonly #access: Omit<AccessOptions, 'mode'>;
+  readonly #config: SealedConfig;
+
+  private constructor(access: Omit<AccessOptions, 'mode'>, config: SealedConfig) {
+    this.#access = access;
+    this.#config = config;
+  }
+
+  /** @throws RefusedError if the repository is not encrypted */
+  static async open(access: Omit<AccessOptions, 'mode'>): Promise<KeyStore> {
+    return new KeyStore(access, await readSealedConfig(access.backend));
+  }
+
+  /** 64 hex digits. */
+  get repositoryId(): string {
+    return this.#config.repositoryId;
+  }
+
+  async list(): Promise<KeyListing> {
+    return await listKeys(this.#access.backend, this.repositoryId);
+  }
+
+  /** Epoch of the master key that opens the repository. */
+  get epoch(): number {
+    return this.#config.epoch;
+  }
+
+  /** Returns whether this master key opens the repository. */
+  opensConfig(masterKey: MasterKey): boolean {
+    return this.#config.opensConfig(masterKey);
+  }
+
+  /** @throws WrongPasswordError */
+  async unlock(password: Uint8Array, options: UnlockOptions): Promise<Unlocked> {
+    return await unlock(this.#access.backend, this.repositoryId, password, { ...options, config: this.#config });
+  }
+
+  /** Runs `work` under a lock. `onUnreleased` is called with the reason if the lock cannot be released afterwards. */
+  async change<T>(
+    mode: LockMode,
+    work: (changes: KeyChanges) => Promise<T>,
+    onUnreleased: (error: unknown) => void,
+  ): Promise<T> {
+    const lock = await acquireAccess({ ...this.#access, mode });
+    try {
+      // Read again: it may have changed while this process waited for a password or the lock.
+      const config = await readSealedConfig(this.#access.backend);
+      const verify: Verify = async () => lock?.assertHeld();
+      const result = await work(this.#changes(config, verify));
+      await this.#copyMetadata(config.head, verify, mode);
+      return result;
+    } finally {
+      await lock?.release().catch(onUnreleased);
+    }
+  }
+
+  /** What has changed is in the copies in groups, too, before it is reported. A key that was removed is not. */
+  async #copyMetadata(head: ConfigHead, verify: Verify, mode: LockMode): Promise<void> {
+    const placed = await placePacks(this.#access.backend, { ...head, seals: undefined }, this.#access);
+    const exactIn = mode === 'exclusive' ? [KEYS_DIRECTORY] : undefined;
+    try {
+      await placed.groups?.copyMetadata?.(verify, exactIn);
+    } finally {
+      await placed.closePlaced();
+    }
+  }
+
+  #changes(config: SealedConfig, verify: Verify): KeyChanges {
+    const { backend, signal } = this.#access;
+    const order = new DurableOrder({ backend, seals: PLAIN });
+    const { repositoryId, epoch } = config;
+    const place: KeyPlace = { backend, order, repositoryId, epoch };
+    const assertCurrent = (masterKeys: readonly MasterKey[]): void => {
+      if (masterKeys.every((masterKey) => config.opensConfig(masterKey))) return;
+      throw new RefusedError('the master key was rotated meanwhile; nothing was changed');
+    };
+    return {
+      list: async () => this.list(),
+      add: async (masterKeys, description) => {
+        assertCurrent(masterKeys);
+        const ids: string[] = [];
+        for (const masterKey of masterKeys) {
+          await assertNewPassword(backend, { ...description, masterKey, repositoryId, signal });
+          ids.push(await addKey(order, { ...description, masterKey, repositoryId }, verify));
+        }
+        return ids;
+      },
+      remove: async (id) => removeKey(place, id, verify),
+      changePassword: async (opened, change) => {
+        assertCurrent(opened.map(({ masterKey }) => masterKey));
+        for (const { masterKey } of opened)
+          await assertNewPassword(backend, { ...change, masterKey, repositoryId, signal });
+        return await changePassword(place, opened, change, verify);
+      },
+      rotate: async (opened, given) => {
+        assertCurrent([opened.masterKey]);
+        return await rotate(place, opened, given, verify);
+      },
+    };
+  }
+}

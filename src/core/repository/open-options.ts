@@ -1,0 +1,21 @@
+import type { StoreSizes } from '../store/store-sizes.ts';
+import type { TaskPool } from '../workers/task-pool.ts';
+import type { AccessOptions } from './access.ts';
+import type { OpenedConfig } from './config-file.ts';
+import type { FetchBorrowed } from './state-reader.ts';
+import type { Unlock } from './keys/unlocker.ts';
+
+export interface OpenRepositoryOptions extends AccessOptions {
+  /** Called if the repository is encrypted. */
+  readonly unlock?: Unlock | undefined;
+  /** Called before anything else is read, and before anything is written. May throw. */
+  readonly onConfig?: ((opened: OpenedConfig) => void) | undefined;
+  /** Called for each checkpoint that is damaged and therefore not used. */
+  readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
+  /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
+  readonly storeSizes?: StoreSizes | undefined;
+  /** Reads the chunks that other domains keep. Default: they cannot be read. */
+  readonly fetchBorrowed?: FetchBorrowed | undefined;
+  /** Threads that compress and hash, which the caller closes. Default: threads of this process, closed when unused. */
+  readonly threads?: TaskPool | undefined;
+}

@@ -1,0 +1,196 @@
+import type { BackendFile } from '../backend/backend.ts';
+import { readSurely } from '../backend/sure-reading.ts';
+import { EPOCH_HEADER_BYTES, epochOfHeader } from '../crypto/envelope.ts';
+import { CorruptDataError } from '../errors.ts';
+import { PACK_HEADER_BYTES } from '../format/constants.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, REALM_NAME, RESERVE_NAME, directoriesOf } from '../format/layout.ts';
+import type { RepositoryConfig } from '../format/config.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { FilePlace } from '../store/pack-end.ts';
+import { prefetch } from '../util/prefetch.ts';
+import { committedAfter, readCommitLog } from './commit-log.ts';
+import type { CommitLog } from './commit-log.ts';
+import { inspectConfig } from './config-file.ts';
+import { readConfigCopies, readConfigCopy } from './config-copies.ts';
+import type { ConfigProblem } from './config-copies.ts';
+import { findForeignNames } from './foreign-files.ts';
+import { listKeys } from './keys/key-files.ts';
+import type { UnusableKey } from './keys/key-files.ts';
+import { commitNumbersOf, idsOf, listOptional, listRepository, listUnlessMissing } from './listing.ts';
+import type { Listing } from './listing.ts';
+import { decodeManifest, readManifest, readManifestCopy, readSegment } from './manifests.ts';
+import type { ReadManifest } from './manifests.ts';
+import type { Snapshot } from '../format/snapshot.ts';
+import { encodeRealmMembership } from '../format/realm-membership.ts';
+import type { RealmMembership } from '../format/realm-membership.ts';
+import { readRealmFile } from './realm-file.ts';
+import { readSnapshots } from './read-snapshots.ts';
+import type { ReadSnapshots, ReadSnapshotsOptions } from './read-snapshots.ts';
+
+/** Reads the small files of a repository, and lists what exists. */
+export class RepositoryFiles {
+  readonly #place: FilePlace;
+  readonly #repositoryId: string;
+  readonly #realmId: string | undefined;
+
+  constructor(place: FilePlace & { readonly config: RepositoryConfig }) {
+    this.#place = place;
+    this.#repositoryId = place.config.repositoryId;
+    this.#realmId = place.config.realmId;
+  }
+
+  /** Lists everything in the repository. `isExact`: as for `listRepository`. */
+  async listAll({ isExact }: { readonly isExact?: boolean } = {}): Promise<Listing> {
+    return await listRepository({ ...this.#place, isExact });
+  }
+
+  /** Lists what is needed to read a snapshot. */
+  async listForReading(): Promise<Listing> {
+    return await listRepository({ ...this.#place, isForReading: true });
+  }
+
+  /** Returns the names of everything in the repository that does not belong to ldm. */
+  async foreignNames(listing: Listing): Promise<string[]> {
+    return await findForeignNames(this.#place.backend, listing);
+  }
+
+  /** Lists the files of ldm in a directory. One that does not exist counts as empty. */
+  async list(directory: string): Promise<BackendFile[]> {
+    return await listOptional(this.#place.backend, directory);
+  }
+
+  /** Ids of the snapshots that are not deleted. */
+  async snapshotIds(): Promise<string[]> {
+    return idsOf((await listUnlessMissing(this.#place.backend, 'snapshots')) ?? []);
+  }
+
+  async readCommits(): Promise<CommitLog> {
+    return await readCommitLog(this.#place, commitNumbersOf(await this.list('index')));
+  }
+
+  /** Ids of the snapshots in the commit records after that of a number. They may have been deleted since. */
+  async committedAfter(lastCommit: number): Promise<string[]> {
+    return await committedAfter(this.#place, lastCommit);
+  }
+
+  async exists(name: string): Promise<boolean> {
+    return (await this.#place.backend.sizeOf(name)) !== undefined;
+  }
+
+  /**
+   * Returns the bytes of a file of the configuration.
+   * @throws CorruptDataError
+   */
+  async readConfig(name: string): Promise<Uint8Array> {
+    return (await readConfigCopy(this.#place.backend, name)).bytes;
+  }
+
+  async read(name: string): Promise<Uint8Array> {
+    return await this.#place.backend.read(name);
+  }
+
+  /** Reads all snapshots, or all deleted ones that can still be undeleted. */
+  async readSnapshots(options: ReadSnapshotsOptions = {}): Promise<ReadSnapshots> {
+    return await readSnapshots(this.#place, options);
+  }
+
+  /** @throws CorruptDataError */
+  async readManifest(id: string, options: { readonly deleted?: boolean } = {}): Promise<ReadManifest> {
+    return await readManifest(this.#place, id, options);
+  }
+
+  /**
+   * Decodes a manifest as it is stored.
+   * @throws CorruptDataError
+   */
+  decodeManifest(bytes: Uint8Array): Snapshot {
+    return decodeManifest(this.#place.seals, bytes);
+  }
+
+  /** @throws CorruptDataError */
+  async readManifestCopy(id: string): Promise<ReadManifest> {
+    return await readManifestCopy(this.#place, id);
+  }
+
+  /** @throws CorruptDataError */
+  async readSegment(id: string): Promise<PackContents[]> {
+    return await readSegment(this.#place, id);
+  }
+
+  /** Reads files as many at a time as is useful in this place. See `prefetch`. */
+  prefetch<T, R>(items: Iterable<T>, read: (item: T) => Promise<R>): AsyncGenerator<readonly [T, Promise<R>]> {
+    return prefetch(items, this.#place.backend.readsAtOnce, read);
+  }
+
+  /** The key files of an encrypted repository that cannot be used; that takes no password. */
+  async unusableKeys(): Promise<readonly UnusableKey[]> {
+    const { backend, seals } = this.#place;
+    return seals.keys === undefined ? [] : (await listKeys(backend, this.#repositoryId)).unusable;
+  }
+
+  /** Ids of key files that have another master key than the copies of the configuration; that takes no password. */
+  async unusedKeyIds(): Promise<readonly string[]> {
+    const { backend, seals } = this.#place;
+    if (seals.keys === undefined) return [];
+    const { copies } = await readConfigCopies(backend);
+    const epochs = new Set(copies.map(({ epoch }) => epoch));
+    const { keys } = await listKeys(backend, this.#repositoryId);
+    return keys.filter(({ keyEpoch }) => !epochs.has(keyEpoch)).map(({ id }) => id);
+  }
+
+  /** Whether the master key was rotated. */
+  get hasEarlierKeys(): boolean {
+    return (this.#place.seals.keys?.masterKeys.length ?? 0) > 1;
+  }
+
+  /**
+   * Returns whether a file of an encrypted repository is sealed under an earlier master key; of a pack, its first block.
+   * @throws CorruptDataError
+   */
+  async isSealedEarlier(name: string): Promise<boolean> {
+    const { backend, seals } = this.#place;
+    const header = Buffer.alloc(EPOCH_HEADER_BYTES);
+    try {
+      return await readSurely(backend, name, async (from) => {
+        await from.readRange(name, name.startsWith('packs/') ? PACK_HEADER_BYTES : 0, header);
+        return seals.keys !== undefined && epochOfHeader(header) < seals.keys.epoch;
+      });
+    } catch (error) {
+      if (!(error instanceof CorruptDataError)) throw error;
+      throw new CorruptDataError(`${name}: ${error.message}`, { advice: { code: 'check-data-and-repair' } });
+    }
+  }
+
+  /**
+   * Returns the membership in a realm; undefined if the repository is no member.
+   * @throws CorruptDataError if the file is damaged
+   */
+  async readRealm(): Promise<RealmMembership | undefined> {
+    const { backend, seals } = this.#place;
+    if (this.#realmId === undefined) return undefined;
+    return await readRealmFile(backend, seals, { repositoryId: this.#repositoryId, realmId: this.#realmId });
+  }
+
+  /** Returns the bytes of the file with a membership. */
+  sealRealm(membership: RealmMembership): Uint8Array {
+    return this.#place.seals.seal('realm', encodeRealmMembership(membership));
+  }
+
+  async inspectConfig(isFinding: (error: unknown) => boolean): Promise<readonly ConfigProblem[]> {
+    const { backend, seals } = this.#place;
+    return (await inspectConfig(backend, seals.keys?.masterKeys ?? [], isFinding)).problems;
+  }
+
+  /** Returns the total size of all files in bytes, with that of all copies of packs. */
+  async measure(): Promise<number> {
+    let sizeBytes = 0;
+    const isInRealm = this.#realmId !== undefined;
+    const names = [CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME, ...(isInRealm ? [REALM_NAME] : [])];
+    const sizes = await this.#place.backend.sizesOf(names);
+    for (const size of sizes.values()) sizeBytes += size;
+    for (const directory of directoriesOf({ isEncrypted: true, isInRealm })) {
+      for (const file of await this.list(directory)) sizeBytes += file.sizeBytes + (file.copyBytes ?? 0);
+    }
+    return sizeBytes;
+  }
+}

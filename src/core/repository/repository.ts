@@ -1,0 +1,250 @@
+import type { Backend, Verify } from '../backend/backend.ts';
+import { repositoryExists } from '../backend/repository-exists.ts';
+import { ChunkHasher } from '../crypto/chunk-hasher.ts';
+import type { Seals } from '../crypto/seals.ts';
+import { CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
+import { writeImage } from '../ldm/image-writer.ts';
+import type { FilterState } from '../ldm/filter-state.ts';
+import type { ChunkKind } from '../format/chunk-kind.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { RepositoryConfig } from '../format/config.ts';
+import { BlockCodec } from '../store/block-codec.ts';
+import { ChunkReader } from '../store/chunk-reader.ts';
+import { ChunkWriter } from '../store/chunk-writer.ts';
+import type { PackVerifier } from '../store/pack-verifier.ts';
+import { PackStore } from '../store/pack-store.ts';
+import { DEFAULT_STORE_SIZES } from '../store/store-sizes.ts';
+import type { StoreSizes } from '../store/store-sizes.ts';
+import { Compressor } from '../workers/compression.ts';
+import { acquireSharedPool } from '../workers/shared-pool.ts';
+import type { TaskPool } from '../workers/task-pool.ts';
+import { openZstd } from '../workers/zstd.ts';
+import { acquireAccess } from './access.ts';
+import { checkpointName, generationAfter } from '../format/layout.ts';
+import { placePacks } from './groups/place-packs.ts';
+import type { PlacedPacks } from './groups/place-packs.ts';
+import { currentConfig, openConfig } from './config-file.ts';
+import type { OpenedConfig } from './config-file.ts';
+import { CommitRecords } from './commit-records.ts';
+import { DurableOrder } from './durable-order.ts';
+import type { RepositoryLock } from './locks/lock.ts';
+import { unlessDenied } from './locks/lock-conflict.ts';
+import { openState } from './opened-state.ts';
+import { SegmentWriter } from './segment-writer.ts';
+import { readCheckpoint } from './checkpoint-file.ts';
+import { RepositoryFiles } from './repository-files.ts';
+import { UnfinishedBackups } from './unfinished-backups.ts';
+import type { OpenedState, OpenStateOptions } from './opened-state.ts';
+import type { OpenRepositoryOptions } from './open-options.ts';
+
+/** Enough for the trees of a large directory and for a run of blocks. */
+const CACHE_BYTES = 32 * 1024 * 1024;
+/** Two, so that a damaged one costs a longer fold and not a rebuild. */
+const CHECKPOINTS_KEPT = 2;
+
+/** An opened repository: its configuration, its lock, and access to its contents. */
+export class Repository {
+  /** Its directories on this machine: that of the repository first, then those of groups. */
+  readonly directories: readonly string[];
+  readonly groups: PlacedPacks['groups'];
+  readonly files: RepositoryFiles;
+  readonly config: RepositoryConfig;
+  readonly #seals: Seals;
+  readonly hasher: ChunkHasher;
+  readonly order: DurableOrder;
+  readonly commits: CommitRecords;
+  readonly unfinished: UnfinishedBackups;
+  readonly packs: PackStore;
+  readonly sizes: StoreSizes;
+  readonly threads: TaskPool;
+  readonly #releaseThreads: () => void;
+  readonly #backend: Backend;
+  readonly #closePlaced: () => Promise<void>;
+  readonly #codec: BlockCodec;
+  readonly #lock: RepositoryLock | undefined;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onDamagedCheckpoint: OpenRepositoryOptions['onDamagedCheckpoint'];
+  readonly #reportedCheckpoints = new Set<string>();
+  readonly #assertCurrent: () => Promise<void>;
+  readonly #fetchBorrowed: OpenRepositoryOptions['fetchBorrowed'];
+  #sharedChunks: ChunkReader | undefined;
+
+  private constructor(
+    made: OpenedConfig &
+      PlacedPacks &
+      Pick<OpenRepositoryOptions, 'signal' | 'threads' | 'onDamagedCheckpoint' | 'fetchBorrowed'> & {
+        readonly hasher: ChunkHasher;
+        readonly lock: RepositoryLock | undefined;
+        readonly sizes: StoreSizes;
+      },
+  ) {
+    this.#backend = made.backend;
+    this.#closePlaced = made.closePlaced;
+    this.directories = [made.backend.localDirectory ?? [], made.backend.otherDirectories ?? []].flat();
+    this.groups = made.groups;
+    this.files = new RepositoryFiles(made);
+    this.config = made.config;
+    this.#seals = made.seals;
+    this.hasher = made.hasher;
+    this.order = new DurableOrder(made);
+    this.commits = new CommitRecords(made, this.order, this.assertLocked);
+    this.unfinished = new UnfinishedBackups(made, this.order);
+    const shared = made.threads === undefined ? acquireSharedPool() : undefined;
+    const threads = (this.threads = shared?.pool ?? made.threads!);
+    this.#releaseThreads = shared?.release ?? (() => undefined);
+    const compressor = new Compressor(threads, made.config.compression.level);
+    this.#codec = new BlockCodec({ hasher: made.hasher, threads, compressor, seals: made.seals });
+    this.packs = new PackStore({ backend: made.backend, codec: this.#codec, packHash: made.config.packHash });
+    this.sizes = made.sizes;
+    this.#lock = made.lock;
+    this.#signal = made.signal;
+    this.#onDamagedCheckpoint = made.onDamagedCheckpoint;
+    this.#assertCurrent = made.assertCurrent;
+    this.#fetchBorrowed = made.fetchBorrowed;
+  }
+
+  /**
+   * Reads the configuration and acquires the lock; reads it again if the master key was rotated meanwhile. Throws before
+   * that without the zstd library: it looks like damage.
+   */
+  static async open(options: OpenRepositoryOptions): Promise<Repository> {
+    const { backend, signal, threads, onDamagedCheckpoint, fetchBorrowed } = options;
+    const { storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
+    openZstd();
+    const readConfig = async (): Promise<OpenedConfig> => {
+      const config = await openConfig(backend, options.unlock);
+      options.onConfig?.(config);
+      return config;
+    };
+    const first = await readConfig();
+    backend.useCache?.(first.config);
+    const lock = await acquireAccess(options);
+    try {
+      const opened = lock === undefined ? first : await currentConfig(first, readConfig);
+      const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
+      const placed = await placePacks(backend, { ...opened, ...opened.config }, options);
+      const given = { signal, sizes, threads, onDamagedCheckpoint, fetchBorrowed };
+      return new Repository({ ...opened, ...placed, ...given, hasher, lock });
+    } catch (error) {
+      await lock?.release().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Opens the filter state of everything that is present now. */
+  async openState(
+    options: Partial<
+      Omit<
+        OpenStateOptions,
+        'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'cacheBytes' | 'chunks' | 'fetchBorrowed'
+      >
+    > = {},
+  ): Promise<OpenedState> {
+    const opened = await openState({
+      fetchBorrowed: this.#fetchBorrowed,
+      isExact: this.#lock?.mode === 'exclusive',
+      backend: this.#backend,
+      seals: this.#seals,
+      config: this.config,
+      codec: this.#codec,
+      signal: this.#signal,
+      cacheBytes: CACHE_BYTES,
+      chunks: this.#sharedChunks,
+      ...options,
+    });
+    this.commits.saw(opened.listing.lastCommit);
+    for (const [name, reason] of opened.damage.checkpoints) {
+      if (this.#reportedCheckpoints.has(name)) continue;
+      this.#reportedCheckpoints.add(name);
+      this.#onDamagedCheckpoint?.(name, reason);
+    }
+    return opened;
+  }
+
+  /** From now on, all openings of the state and verifiers of packs share one cache, to read each block of trees once. */
+  shareBlocks(cacheBytes: number): void {
+    this.#sharedChunks = new ChunkReader(this.#backend, this.#codec, { cacheBytes });
+  }
+
+  /** Verifies packs. `listed`: their sizes by id, as they were listed. */
+  packVerifier(listed?: ReadonlyMap<string, number>): PackVerifier {
+    return this.packs.createVerifier({ listed, keptTrees: this.#sharedChunks });
+  }
+
+  /** Writes chunks of one kind to new packs. `onPack` is called with each pack once it is published. */
+  chunkWriter(kind: ChunkKind, onPack: (pack: PackContents) => void): ChunkWriter {
+    const { order: sink, sizes, config } = this;
+    return new ChunkWriter({ sink, kind, packHash: config.packHash, codec: this.#codec, sizes, onPack });
+  }
+
+  /** Indexes new packs. `verifyPacks` throws if one of them no longer exists. */
+  segmentWriter(verifyPacks: (packs: readonly PackContents[]) => Promise<void>): SegmentWriter {
+    const { order, assertLocked: verifyLock, sizes } = this;
+    const publish = async (packs: readonly PackContents[]): Promise<string> => order.publishSegment(packs);
+    return new SegmentWriter({ publish, verifyLock, verifyPacks, segmentBytes: sizes.segmentBytes });
+  }
+
+  /** Returns the error to report: if the lock of this process is gone, others have removed the file that is missing. */
+  async explain(error: unknown): Promise<unknown> {
+    const isFileGone = isAbsent(error) || error instanceof CorruptDataError;
+    if (!isFileGone) return error;
+    if (this.#lock === undefined) return (await this.staleness()) ?? error;
+    try {
+      if (await repositoryExists(this.#backend)) await this.#lock.assertHeld();
+    } catch (lost) {
+      if (lost instanceof RefusedError) return lost;
+    }
+    return error;
+  }
+
+  /** Returns the error to report if the master key was rotated since, and no lock prevented it: what is new looks damaged. */
+  async staleness(): Promise<RefusedError | undefined> {
+    if (this.#lock !== undefined) return undefined;
+    const error = await this.#assertCurrent().catch((reason: unknown) => reason);
+    return error instanceof RefusedError ? error : undefined;
+  }
+
+  /** Whether another process has taken the lock of this process over. False if that cannot be found out. */
+  async isLockLost(): Promise<boolean> {
+    return (await this.assertLocked().catch((reason: unknown) => reason)) instanceof RefusedError;
+  }
+
+  readonly throwIfAborted = (): void => this.#signal?.throwIfAborted();
+
+  /** Replaces the lock. Throws if it was lost. */
+  readonly renewLock = async (): Promise<void> => this.#lock?.renew();
+
+  /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed space. */
+  readonly assertLocked: Verify = async () => this.#writersLock.assertHeld();
+
+  /** Like `assertLocked`. Returns the sizes of those of the files that exist: without groups, one request for both. */
+  async lockedSizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return await this.#writersLock.heldSizesOf(this.#backend, names);
+  }
+
+  get #writersLock(): RepositoryLock {
+    if (this.#lock === undefined) throw new RefusedError('the repository is open for reading only');
+    return this.#lock;
+  }
+
+  /** Writes a checkpoint of a complete state, and removes all but the newest two if it may. Returns its name. */
+  async writeCheckpoint(state: FilterState): Promise<string> {
+    if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
+    const existing = (await this.files.list('filter')).map(({ name }) => name);
+    const name = checkpointName(generationAfter(existing));
+    await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
+    await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);
+    return name;
+  }
+
+  /** Reads and verifies a checkpoint. Returns undefined if it does not exist. */
+  async readCheckpoint(name: string, segmentIds: ReadonlySet<string>): Promise<FilterState | undefined> {
+    return await readCheckpoint({ backend: this.#backend, seals: this.#seals, config: this.config }, name, segmentIds);
+  }
+
+  async close(): Promise<void> {
+    this.#releaseThreads();
+    await this.#closePlaced();
+    await this.#lock?.release();
+  }
+}

@@ -1,0 +1,53 @@
+import type { DurableOrder } from '../repository/durable-order.ts';
+import type { Snapshot } from '../format/snapshot.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
+import { copyManifests } from './manifest-copies.ts';
+import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
+import type { OperationContext } from '../session/context.ts';
+import { isSnapshotWhole } from '../snapshots/live-walk.ts';
+
+type Manifests = Parameters<DurableOrder['commitSnapshots']>[0];
+
+/**
+ * Commits snapshots whose chunks are durable, and then writes the copies of their manifests and of others that have
+ * none. Returns the ids and manifests of the snapshots.
+ */
+export async function commitSnapshots(
+  { context, repository }: { readonly context: OperationContext; readonly repository: Repository },
+  chunks: RepositoryChunkSaver,
+  manifests: Manifests,
+  withoutCopy: ReadonlyMap<string, Uint8Array>,
+): ReturnType<DurableOrder['commitSnapshots']> {
+  let verifiedCount = 0;
+  const verify = async (): Promise<void> => {
+    // Between the commits, the lock alone tells: while it exists, nobody removes packs.
+    const isBetween = verifiedCount > 0 && verifiedCount < manifests.length;
+    verifiedCount += 1;
+    await (isBetween ? repository.assertLocked() : chunks.assertLockedAndPresent());
+  };
+  // Without the lock, others may have deleted the snapshot, brought it back and reported that. But better no snapshot
+  // than one that may vanish in a power cut.
+  const mayStay = async (id: string, isDurable: boolean): Promise<boolean> =>
+    isDurable && (await repository.isLockLost()) && (await isSnapshotWhole(repository, id));
+  const committed = await repository.order.commitSnapshots(manifests, verify, mayStay);
+  const copies = new Map([...withoutCopy, ...committed.map(({ id, bytes }) => [id, bytes] as const)]);
+  await copyManifests(context, repository, copies);
+  return committed;
+}
+
+/**
+ * Returns manifests with the domains on which their snapshots rely, whatever is stored or was there before. For
+ * commands that do not look at every chunk of a snapshot. All chunks must be durable and indexed.
+ */
+export async function withLenders<T extends Pick<Snapshot, 'tree' | 'reliesOn'>>(
+  repository: Repository,
+  opened: OpenedState,
+  manifests: readonly T[],
+): Promise<readonly T[]> {
+  let isBorrowing = false;
+  opened.state.packs.forEach((pack) => (isBorrowing ||= pack.isBorrowed));
+  if (!isBorrowing) return manifests;
+  const { markLenders } = await import('../../realm/lending/lenders-of.ts');
+  return await markLenders(repository, manifests);
+}

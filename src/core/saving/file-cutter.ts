@@ -1,0 +1,74 @@
+import { closeSync, readSync } from 'node:fs';
+import type { Chunker } from '../chunking/chunker.ts';
+import type { Repository } from '../repository/repository.ts';
+import { chunkerOf } from './chunker-of.ts';
+import { sourceError } from '../files/paths/path-failures.ts';
+import { openSource } from '../files/source/source-files.ts';
+import { readMetadata } from '../files/source/source-metadata.ts';
+import type { ByteString } from '../util/byte-string.ts';
+
+/** One chunk of a file, as a backup would create it. */
+export interface FileChunk {
+  readonly id: Uint8Array;
+  readonly offset: number;
+  readonly sizeBytes: number;
+}
+
+/** Cuts files into chunks and computes their ids, as a backup to the repository would. */
+export class FileCutter {
+  readonly #repository: Repository;
+  readonly #chunker: Chunker;
+
+  constructor(repository: Repository) {
+    this.#repository = repository;
+    this.#chunker = chunkerOf(repository);
+  }
+
+  /** Cuts one file at a time. Throws SourceError. */
+  *chunks(path: ByteString): Generator<FileChunk> {
+    const { hasher } = this.#repository;
+    const { buffer, maxSizeBytes } = this.#chunker;
+    const descriptor = openFile(path);
+    try {
+      let offset = 0;
+      let start = 0;
+      let end = fill(descriptor, { path, buffer, end: 0 });
+      while (end > start) {
+        // A buffer that is not full means that the file has ended.
+        while (end > start && (end < buffer.length || end - start >= maxSizeBytes)) {
+          const bytes = buffer.subarray(start, start + this.#chunker.cut(start, end));
+          yield { id: hasher.dataId(bytes), offset, sizeBytes: bytes.length };
+          start += bytes.length;
+          offset += bytes.length;
+        }
+        buffer.copyWithin(0, start, end);
+        end = fill(descriptor, { path, buffer, end: end - start });
+        start = 0;
+      }
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+}
+
+function openFile(path: ByteString): number {
+  const { type } = readMetadata(path);
+  // Reading a device or a FIFO might never end.
+  if (type !== 'file') throw sourceError({ operation: 'cut', path, cause: `it is a ${type}, not a file` });
+  return openSource(path);
+}
+
+/** Reads until the buffer is full or the file ends; returns the new end. */
+function fill(descriptor: number, into: { path: ByteString; buffer: Uint8Array; end: number }): number {
+  let { end } = into;
+  try {
+    while (end < into.buffer.length) {
+      const count = readSync(descriptor, into.buffer, end, into.buffer.length - end, null);
+      if (count === 0) break;
+      end += count;
+    }
+    return end;
+  } catch (cause) {
+    throw sourceError({ operation: 'read', path: into.path, cause });
+  }
+}

@@ -1,0 +1,147 @@
+import type { Repository } from '../repository/repository.ts';
+import { RefusedError } from '../errors.ts';
+import type { FilterState } from '../ldm/filter-state.ts';
+import type { PackContents } from '../format/pack.ts';
+import type { PackInfo } from '../ldm/pack-table.ts';
+
+import type { OperationContext } from '../session/context.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+
+type AskSizes = Repository['lockedSizesOf'];
+type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
+
+/** The packs that new snapshots rely on: existing packs with chunks they use, and packs written by this process. */
+export class ReliedPacks {
+  readonly #state: FilterState;
+  readonly #stored: Repository['packs'];
+  readonly #lockedSizesOf: AskSizes;
+  /** By pack index: whether a snapshot relies on the pack. */
+  readonly #isRelied: Uint8Array;
+  /** By pack index: whether the pack is condemned. */
+  readonly #isCondemned: Uint8Array;
+  /** By pack index: whether the pack may be in a group that is offline. Undefined if none is. */
+  readonly #isOffline: Uint8Array | undefined;
+  readonly #own: PackSize[] = [];
+  #offline: readonly PackSize[] = [];
+
+  /** `condemnedIds`: packs that may be removed at any moment. `offlineIds`: those in no group that can be reached. */
+  constructor(
+    state: FilterState,
+    repository: Pick<Repository, 'packs' | 'lockedSizesOf'>,
+    { condemnedIds, offlineIds }: { condemnedIds: ReadonlySet<string>; offlineIds: ReadonlySet<string> },
+  ) {
+    this.#state = state;
+    this.#stored = repository.packs;
+    this.#lockedSizesOf = async (names) => repository.lockedSizesOf(names);
+    let packCount = 0;
+    state.packs.forEach((_, index) => {
+      packCount = Math.max(packCount, index + 1);
+    });
+    this.#isRelied = new Uint8Array(packCount);
+    this.#isCondemned = new Uint8Array(packCount);
+    this.#isOffline = offlineIds.size === 0 ? undefined : new Uint8Array(packCount);
+    state.packs.forEach(({ id }, index) => {
+      this.#isCondemned[index] = condemnedIds.has(id) ? 1 : 0;
+      if (this.#isOffline !== undefined) this.#isOffline[index] = offlineIds.has(id) ? 1 : 0;
+    });
+  }
+
+  /** Adds a pack by its index in the state. Returns false if it is condemned: its chunks must be stored again. */
+  rely(packIndex: number): boolean {
+    if (this.#isCondemned[packIndex] === 1) return false;
+    this.#isRelied[packIndex] = 1;
+    return true;
+  }
+
+  /** Whether a pack, by its index in the state, may be in a group that was offline at the beginning. */
+  isOffline(packIndex: number): boolean {
+    return this.#isOffline?.[packIndex] === 1;
+  }
+
+  /** The packs that were there before and that a snapshot relies on. */
+  relied(): PackInfo[] {
+    const relied: PackInfo[] = [];
+    for (const [index, isRelied] of this.#isRelied.entries()) {
+      if (isRelied === 1) relied.push(this.#state.packs.get(index));
+    }
+    return relied;
+  }
+
+  /** Adds a pack written by this process. */
+  addOwn({ id, sizeBytes }: PackSize): void {
+    this.#own.push({ id, sizeBytes });
+  }
+
+  /**
+   * Throws RefusedError unless this process holds its lock, and every pack still exists with its full size. A known
+   * pack may be in a group that is offline: what is condemned there stays until it can be reached. What this process
+   * has written must be there.
+   */
+  async assertLockedAndPresent(): Promise<void> {
+    const relied = this.relied();
+    // One call for the lock and all packs: each call to a remote place takes a round trip.
+    const { present, gone } = await this.#look([...relied, ...this.#own], this.#lockedSizesOf);
+    const own = new Set(this.#own.map(({ id }) => id));
+    const isOffline = ({ id }: PackSize): boolean => this.#stored.isPartlyOffline && !present.has(id) && !own.has(id);
+    this.#offline = gone.filter(isOffline);
+    this.#assertNone(gone.filter((pack) => !isOffline(pack)));
+  }
+
+  /** Packs that could not be looked for, by the last `assertLockedAndPresent`, because a group is offline. */
+  get offline(): readonly PackSize[] {
+    return this.#offline;
+  }
+
+  async assertPacksPresent(packs: readonly PackSize[]): Promise<void> {
+    this.#assertNone((await this.#look(packs)).gone);
+  }
+
+  async #look(
+    packs: readonly PackSize[],
+    ask?: AskSizes,
+  ): Promise<{ present: ReadonlyMap<string, number>; gone: PackSize[] }> {
+    const present = await this.#stored.sizesOf(
+      packs.map(({ id }) => id),
+      ask,
+    );
+    return { present, gone: packs.filter(({ id, sizeBytes }) => (present.get(id) ?? -1) < sizeBytes) };
+  }
+
+  #assertNone([gone]: readonly PackSize[]): void {
+    if (gone === undefined) return;
+    if (this.#stored.isPartlyOffline) {
+      throw new RefusedError(
+        `pack ${gone.id}, which was just written, may be in a group that is offline now; the snapshot was not saved`,
+        { hint: 'Make the group available again, or run the command again, which goes on in the other groups.' },
+      );
+    }
+    throw new RefusedError(
+      `pack ${gone.id}, which the new snapshot needs, disappeared meanwhile; the snapshot was not saved`,
+      {
+        hint: 'Run the command again; it stores the missing data again.',
+      },
+    );
+  }
+}
+
+/**
+ * The packs on which a new snapshot must not rely: those that are condemned, and those of borrowed chunks that the
+ * lender has lost. A lender that cannot be reached is trusted, after a notice, unless `trustsUnreachable` is false.
+ */
+export async function unreliablePackIds(
+  context: OperationContext,
+  repository: Repository,
+  opened: OpenedState,
+  trustsUnreachable: boolean = true,
+): Promise<ReadonlySet<string>> {
+  const { packIds } = opened.listing.condemned;
+  if (repository.config.realmId === undefined) return packIds;
+  const { distrustedLoans } = await import('../../realm/lending/distrusted-loans.ts');
+  return new Set([...packIds, ...(await distrustedLoans(context, repository, opened, { trustsUnreachable }))]);
+}
+
+/** The packs that are in no listing, if a group is offline. */
+export function offlinePackIds({ state, listing }: OpenedState): ReadonlySet<string> {
+  if (listing.offlineGroups.length === 0) return new Set();
+  return new Set([...state.packs.ids()].filter((id) => !listing.packs.has(id)));
+}

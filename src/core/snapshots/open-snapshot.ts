@@ -1,0 +1,141 @@
+import { RefusedError } from '../errors.ts';
+import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { PathInput } from '../util/byte-string.ts';
+import { bytesOf } from '../util/byte-string.ts';
+import { withRepository } from '../session/context.ts';
+import type { OperationContext } from '../session/context.ts';
+import { SnapshotReader } from './snapshot-reader.ts';
+import type { ReadServices } from './snapshot-file.ts';
+import { TreeCache } from './tree-cache.ts';
+import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
+import type { SnapshotFilter } from './snapshot-filter.ts';
+
+export type { EntryInput, SnapshotReader } from './snapshot-reader.ts';
+export type { ReadFileOptions, SnapshotFile } from './snapshot-file.ts';
+
+export interface OpenForReadingOptions {
+  /** The memory for decompressed blocks. Default: 64 MiB. */
+  readonly cacheBytes?: number;
+}
+
+export interface OpenSnapshotOptions extends OpenForReadingOptions {
+  /** `ID[:path]`, `latest`, `latest~N`. */
+  readonly selector: PathInput;
+  readonly filter?: SnapshotFilter;
+}
+
+/** A snapshot that is open for reading. */
+export interface OpenedSnapshot extends SnapshotReader {
+  /** The bytes of the path in the selector; empty if it had none. Methods take all paths from the root of the snapshot. */
+  readonly path: Uint8Array;
+  /** Releases the lock. Reads that are under way fail. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
+
+/**
+ * All snapshots of a repository, open for reading. Until it is closed, it holds a shared lock with its heartbeat: a
+ * compaction waits, and backups and deletes do not. Snapshots that are made meanwhile are not seen.
+ */
+export class RepositoryReader {
+  /** The snapshots, oldest first. */
+  readonly snapshots: readonly SnapshotListing[];
+  readonly #context: OperationContext;
+  readonly #repository: Repository;
+  readonly #services: ReadServices;
+  readonly #found: ReadSnapshots;
+  readonly #opened: OpenedState;
+  readonly #end: () => Promise<void>;
+  #isClosed = false;
+
+  /**
+   * For `openRepositoryForReading`.
+   * @internal
+   */
+  constructor(given: {
+    readonly context: OperationContext;
+    readonly repository: Repository;
+    readonly found: ReadSnapshots;
+    readonly opened: OpenedState;
+    readonly end: () => Promise<void>;
+  }) {
+    this.#context = given.context;
+    this.#repository = given.repository;
+    this.#found = given.found;
+    this.#opened = given.opened;
+    this.#end = given.end;
+    this.snapshots = given.found.listings;
+    const guard: ReadServices['guard'] = async (read) => this.#guard(read);
+    this.#services = { opened: given.opened, trees: new TreeCache(given.opened.reader), guard };
+  }
+
+  /** Finds a snapshot by `ID`, `latest` or `latest~N`. Throws `SnapshotNotFoundError`. */
+  select(selector: PathInput, filter: SnapshotFilter = {}): SnapshotListing {
+    const { name } = parseSelector(selector);
+    const listing = selectSnapshot(this.#context, this.#found, name, { filter });
+    assertCountable([name], this.#opened.damage.lostSnapshots);
+    return listing;
+  }
+
+  /** Reads one of the snapshots. Nothing has to be closed but the repository. */
+  open(listing: SnapshotListing): SnapshotReader {
+    return new SnapshotReader(this.#services, listing);
+  }
+
+  /** Releases the lock. Reads that are under way fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#end();
+  }
+
+  async #guard<T>(read: () => T | Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new RefusedError('the repository was closed');
+    this.#repository.throwIfAborted();
+    try {
+      return await read();
+    } catch (error) {
+      throw await this.#repository.explain(error);
+    }
+  }
+}
+
+/** Opens a repository to read any of its snapshots, such as for a mount. Close it. */
+export async function openRepositoryForReading(
+  context: OperationContext,
+  { cacheBytes = DEFAULT_CACHE_BYTES }: OpenForReadingOptions = {},
+): Promise<RepositoryReader> {
+  return await new Promise((resolve, reject) => {
+    const running = withRepository(context, 'read', async (repository) => {
+      repository.shareBlocks(cacheBytes);
+      const found = await repository.files.readSnapshots();
+      const opened = await repository.openState();
+      await new Promise<void>((close) => {
+        const end = async (): Promise<void> => {
+          close();
+          await running;
+        };
+        resolve(new RepositoryReader({ context, repository, found, opened, end }));
+      });
+    });
+    running.catch(reject);
+  });
+}
+
+/**
+ * Opens one snapshot for reading. Until it is closed, it holds a shared lock, so that a compaction waits.
+ * @throws SnapshotNotFoundError
+ */
+export async function openSnapshot(context: OperationContext, options: OpenSnapshotOptions): Promise<OpenedSnapshot> {
+  const repository = await openRepositoryForReading(context, options);
+  try {
+    const reader = repository.open(repository.select(options.selector, options.filter));
+    const path = bytesOf(parseSelector(options.selector).path);
+    return Object.assign(reader, { path, close: async () => repository.close() });
+  } catch (error) {
+    await repository.close();
+    throw error;
+  }
+}

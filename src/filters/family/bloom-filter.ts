@@ -1,0 +1,188 @@
+import { UsageError } from '../../core/errors.ts';
+import { HASHES_MAX, LONG_BITS, decodeGuava, encodeGuava } from './guava-form.ts';
+import { BITS_MAX, NARROW_BITS_MAX, fillNarrowPositions, fillWidePositions, remainderOf } from './guava-positions.ts';
+import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
+import type { MergeableFilter } from './membership-filter.ts';
+import { murmur3 } from './murmur3.ts';
+import { checkCapacity, checkRate } from './sizing.ts';
+
+export interface BloomOptions extends IdHashOption {
+  /** n_max: number of ids for which the rate holds. */
+  readonly capacity: number;
+  readonly falsePositiveRate: number;
+}
+
+/**
+ * The standard Bloom filter (Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", CACM 1970): m bits,
+ * of which each id sets k. The false positive rate is `(1 - e^(-kn/m))^k`; its minimum is `2^-k` at `k = (m/n) ln 2`.
+ *
+ * Bit-compatible with the `BloomFilter` of Google Guava with the strategy MURMUR128_MITZ_64: `save` writes the same
+ * bytes as `writeTo`, and `load` reads them. `add` and `has` match the byte-array funnel of Guava; for other funnels,
+ * pass the result of `stringFunnel` or `longFunnel`.
+ *
+ * Ids cannot be counted exactly, because an id that was added before looks like a false positive; `elements` is an
+ * estimate.
+ */
+export class BloomFilter implements MergeableFilter<BloomFilter> {
+  readonly name = 'bloom';
+  /** m, a multiple of 64 */
+  readonly bits: number;
+  /** k */
+  readonly hashes: number;
+  readonly #words: Int32Array;
+  readonly #hash = new Uint32Array(4);
+  /** 2^63 modulo m, subtracted from a position when the sum of the hashes wraps. */
+  readonly #wrap: number;
+  /** Positions of the current id; `#widePositions` replaces `#positions` in filters that are too large for 32 bits. */
+  readonly #positions: Int32Array;
+  readonly #widePositions: Float64Array | undefined;
+  readonly #idHash: IdHash;
+  #bitCount: number;
+
+  private constructor(hashes: number, words: Int32Array, bitCount: number, idHash: IdHash = murmur3) {
+    this.#idHash = idHash;
+    this.hashes = hashes;
+    this.bits = words.length * 32;
+    this.#words = words;
+    this.#wrap = remainderOf(2 ** 31, 0, this.bits);
+    this.#positions = new Int32Array(hashes);
+    this.#widePositions = this.bits > NARROW_BITS_MAX ? new Float64Array(hashes) : undefined;
+    this.#bitCount = bitCount;
+  }
+
+  /**
+   * Uses the sizes of Guava: `m = -n ln p / (ln 2)^2`, rounded up to whole longs, and `k = -log2 p`, rounded and at
+   * least 1.
+   * @throws UsageError if a value is out of range
+   */
+  static forCapacity({ capacity, falsePositiveRate, idHash }: BloomOptions): BloomFilter {
+    checkCapacity(capacity);
+    checkRate(falsePositiveRate);
+    const bits = Math.max(1, Math.trunc((-capacity * Math.log(falsePositiveRate)) / (Math.LN2 * Math.LN2)));
+    const hashes = Math.max(1, Math.round(-Math.log(falsePositiveRate) / Math.LN2));
+    if (bits > BITS_MAX || hashes > HASHES_MAX) {
+      throw new UsageError(`a Bloom filter of ${bits} bits with ${hashes} hashes is not supported`, {
+        hint: `The maximum is ${BITS_MAX} bits and ${HASHES_MAX} hashes: choose a higher rate or a lower capacity.`,
+      });
+    }
+    return new BloomFilter(hashes, new Int32Array(Math.ceil(bits / LONG_BITS) * 2), 0, idHash);
+  }
+
+  /**
+   * Reads bytes written by `save` or by Guava. The format has no checksum: header and length are checked, but flipped
+   * bits cannot be detected.
+   * @throws CorruptDataError if the header or the length is invalid
+   */
+  static load(bytes: Uint8Array): BloomFilter {
+    const { hashes, words } = decodeGuava(bytes);
+    return new BloomFilter(hashes, words, countBits(words));
+  }
+
+  save(): Uint8Array {
+    assertHashed(this.#idHash);
+    return encodeGuava({ hashes: this.hashes, words: this.#words });
+  }
+
+  /**
+   * The `approximateElementCount` of Guava: `-(m/k) ln(1 - X/m)` with X bits set, rounded (Swamidass and Baldi 2007).
+   * If all bits are set, the formula gives no result, so one bit less is assumed.
+   */
+  get elements(): number {
+    const fill = Math.min(this.#bitCount, this.bits - 1) / this.bits;
+    return Math.round((-Math.log1p(-fill) * this.bits) / this.hashes);
+  }
+
+  get memoryBytes(): number {
+    return this.#words.byteLength;
+  }
+
+  /** Number of set bits. */
+  get bitCount(): number {
+    return this.#bitCount;
+  }
+
+  /** The `expectedFpp` of Guava: `(X/m)^k` with X bits set. It assumes independent positions, unlike double hashing. */
+  falsePositiveRate(): number {
+    return (this.#bitCount / this.bits) ** this.hashes;
+  }
+
+  add(id: Uint8Array): void {
+    this.#idHash(id, 0, this.#hash);
+    if (this.#widePositions !== undefined) {
+      this.#addWide(this.#widePositions);
+      return;
+    }
+    const words = this.#words;
+    const positions = this.#positions;
+    fillNarrowPositions(this.#hash, this.bits, this.#wrap, positions);
+    let bitCount = 0;
+    for (let index = 0; index < positions.length; index++) {
+      const position = positions[index]!;
+      const word = words[position >>> 5]!;
+      bitCount += ~(word >>> position) & 1;
+      words[position >>> 5] = word | (1 << position);
+    }
+    this.#bitCount += bitCount;
+  }
+
+  has(id: Uint8Array): boolean {
+    this.#idHash(id, 0, this.#hash);
+    if (this.#widePositions !== undefined) return this.#hasWide(this.#widePositions);
+    const words = this.#words;
+    const positions = this.#positions;
+    fillNarrowPositions(this.#hash, this.bits, this.#wrap, positions);
+    for (let index = 0; index < positions.length; index++) {
+      const position = positions[index]!;
+      if (((words[position >>> 5]! >>> position) & 1) === 0) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Adds the ids of another filter with the same m and k.
+   * @throws UsageError if they differ
+   */
+  merge(other: BloomFilter): void {
+    if (other.bits !== this.bits || other.hashes !== this.hashes) {
+      throw new UsageError(
+        `a Bloom filter of ${other.bits} bits and ${other.hashes} hashes cannot be merged into one of ${this.bits} and ${this.hashes}`,
+        { hint: 'Create both with the same capacity and rate.' },
+      );
+    }
+    assertHashed(other.#idHash);
+    assertHashed(this.#idHash);
+    const words = this.#words;
+    for (let index = 0; index < words.length; index++) words[index]! |= other.#words[index]!;
+    this.#bitCount = countBits(words);
+  }
+
+  #addWide(positions: Float64Array): void {
+    fillWidePositions(this.#hash, this.bits, this.#wrap, positions);
+    for (const position of positions) {
+      const index = Math.floor(position / 32);
+      const word = this.#words[index]!;
+      this.#bitCount += ~(word >>> (position % 32)) & 1;
+      this.#words[index] = word | (1 << (position % 32));
+    }
+  }
+
+  #hasWide(positions: Float64Array): boolean {
+    fillWidePositions(this.#hash, this.bits, this.#wrap, positions);
+    for (const position of positions) {
+      if (((this.#words[Math.floor(position / 32)]! >>> (position % 32)) & 1) === 0) return false;
+    }
+    return true;
+  }
+}
+
+function countBits(words: Int32Array): number {
+  let count = 0;
+  for (const word of words) {
+    // Add neighbouring groups of 2, 4 and 8 bits, then sum the four bytes with a multiplication.
+    let sums = word - ((word >>> 1) & 0x5555_5555);
+    sums = (sums & 0x3333_3333) + ((sums >>> 2) & 0x3333_3333);
+    sums = (sums + (sums >>> 4)) & 0x0f0f_0f0f;
+    count += Math.imul(sums, 0x0101_0101) >>> 24;
+  }
+  return count;
+}

@@ -1,0 +1,200 @@
+import { UsageError } from '../../core/errors.ts';
+import { repeatRate } from '../../core/ldm/double-hashing.ts';
+import { startOf, stepFrom, strideOf } from '../../core/ldm/positions.ts';
+import {
+  isPossible,
+  partitionSizes,
+  planCounting,
+  type CountingOptions,
+  type CountingShape,
+} from './counting-shape.ts';
+import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
+import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
+import { murmur3 } from './murmur3.ts';
+import { PackedCounters, wordsFor, type CounterBits } from './packed-counters.ts';
+import { bytesOfWords, checkSaved, decodeSaved, encodeSaved, isWholeNumber, wordsOfBytes } from './saved-filter.ts';
+
+/**
+ * The counting Bloom filter (Fan, Cao, Almeida and Broder, "Summary Cache", SIGCOMM 1998): m counters instead of bits.
+ * Each id increments k of them, so it can be deleted again. With X counters above 0 the false positive rate is
+ * `(X/m)^k`, which is `(1 - e^(-kn/m))^k` for n ids. With start and stride, the rate of `repeatRate` is added, which
+ * matters at a low fill.
+ *
+ * The k positions come from MurmurHash3: a start and a stride modulo the prime m (Kirsch and Mitzenmacher, "Less
+ * Hashing, Same Performance", 2006); or, if partitioned, one hash modulo the size of each partition, and the sizes are
+ * consecutive primes (Lu and others, "One-Hashing Bloom Filter", 2015).
+ *
+ * Counters saturate permanently, so an id whose counters are all saturated can never be deleted. Delete only ids that
+ * were added: deleting a false positive decrements the counters of other ids, which may cause false negatives.
+ */
+export class CountingBloomFilter implements ErasableFilter, MergeableFilter<CountingBloomFilter> {
+  readonly name = 'counting-bloom';
+  readonly shape: CountingShape;
+  readonly #counters: PackedCounters;
+  readonly #sizes: Int32Array;
+  readonly #positions: Int32Array;
+  readonly #hash = new Uint32Array(4);
+  readonly #idHash: IdHash;
+  #elements: number;
+
+  private constructor(shape: CountingShape, elements = 0, words?: Int32Array, idHash: IdHash = murmur3) {
+    this.#idHash = idHash;
+    const sizes = sizesOf(shape);
+    this.shape = shape;
+    this.#sizes = Int32Array.from(sizes);
+    this.#positions = new Int32Array(shape.hashes);
+    this.#counters = new PackedCounters(total(sizes), shape.counterBits, words);
+    this.#elements = elements;
+  }
+
+  /** @throws UsageError if a value is out of range */
+  static forCapacity(options: CountingOptions & IdHashOption): CountingBloomFilter {
+    return new CountingBloomFilter(planCounting(options), 0, undefined, options.idHash);
+  }
+
+  /** @throws CorruptDataError if `save` did not write the bytes */
+  static load(bytes: Uint8Array): CountingBloomFilter {
+    const { numbers, arrays } = decodeSaved('counting-bloom', bytes);
+    const check: (holds: boolean, problem: string) => asserts holds = (holds, problem) =>
+      checkSaved(holds, 'counting-bloom', problem);
+    check(numbers.length === 6 && arrays.length === 1, 'it does not have the expected parts');
+    const [counterBits, hashes, partitioned, firstSize, seed, elements] = numbers as [CounterBits, ...number[]];
+    check(partitioned === 0 || partitioned === 1, `its partition flag is ${partitioned}`);
+    check(!Object.is(partitioned, -0) && isWholeNumber(elements, 0, Number.MAX_SAFE_INTEGER), `it has ${elements} ids`);
+    const shape = {
+      counterBits,
+      hashes: hashes!,
+      isPartitioned: partitioned === 1,
+      firstSize: firstSize!,
+      seed: seed!,
+    };
+    check(isPossible(shape), 'its shape is not valid');
+    const neededBytes = wordsFor(total(sizesOf(shape)), counterBits) * 4;
+    check(arrays[0]!.length === neededBytes, `it needs ${neededBytes} bytes of counters, but has ${arrays[0]!.length}`);
+    const filter = new CountingBloomFilter(shape, elements, wordsOfBytes(arrays[0]!));
+    const counters = filter.#counters;
+    check(counters.isPaddedWithZeros(), 'it has data after its last counter');
+    const isSumRight = counters.saturatedCount > 0 || counters.sum() === elements * shape.hashes;
+    check(isSumRight, `its counters do not add up to ${elements} ids`);
+    return filter;
+  }
+
+  save(): Uint8Array {
+    assertHashed(this.#idHash);
+    const { counterBits, hashes, isPartitioned, firstSize, seed } = this.shape;
+    const numbers = [counterBits, hashes, isPartitioned ? 1 : 0, firstSize, seed, this.#elements];
+    return encodeSaved(this.name, numbers, [bytesOfWords(this.#counters.words)]);
+  }
+
+  /** Number of ids; an id that was added twice counts twice. */
+  get elements(): number {
+    return this.#elements;
+  }
+
+  get memoryBytes(): number {
+    return this.#counters.words.byteLength;
+  }
+
+  /** m, the sum over all partitions. */
+  get positions(): number {
+    return this.#counters.length;
+  }
+
+  /** Number of saturated counters. */
+  get saturatedCount(): number {
+    return this.#counters.saturatedCount;
+  }
+
+  /** Fraction of the counters that are above 0; one half at full capacity. */
+  get fillRatio(): number {
+    return this.#counters.takenCount / this.#counters.length;
+  }
+
+  /**
+   * Estimate of the distinct ids from the fill: `-(m/k) ln(1 - X/m)` (Swamidass and Baldi 2007); Infinity if all
+   * counters are taken.
+   */
+  estimatedElements(): number {
+    return Math.round((-Math.log1p(-this.fillRatio) * this.positions) / this.shape.hashes);
+  }
+
+  falsePositiveRate(): number {
+    const { hashes, isPartitioned } = this.shape;
+    const independent = this.fillRatio ** hashes;
+    if (isPartitioned) return independent;
+    return independent + (1 - independent) * repeatRate(this.positions, this.#elements, hashes);
+  }
+
+  add(id: Uint8Array): void {
+    this.#counters.increment(this.#positionsOf(id));
+    this.#elements++;
+  }
+
+  has(id: Uint8Array): boolean {
+    return this.#counters.areTaken(this.#positionsOf(id));
+  }
+
+  delete(id: Uint8Array): boolean {
+    const positions = this.#positionsOf(id);
+    // In an empty filter, only saturated counters are above 0.
+    if (this.#elements === 0 || !this.#counters.areTaken(positions)) return false;
+    this.#counters.decrement(positions);
+    this.#elements--;
+    return true;
+  }
+
+  /**
+   * Adds the ids of another filter with the same shape; counters saturate.
+   * @throws UsageError if the shapes differ
+   */
+  merge(other: CountingBloomFilter): void {
+    if (JSON.stringify(other.shape) !== JSON.stringify(this.shape)) {
+      throw new UsageError(
+        `a counting Bloom filter of ${other.positions} counters and ${other.shape.hashes} hashes cannot be merged into one of ${this.positions} and ${this.shape.hashes}`,
+        { hint: 'Create both with the same options.' },
+      );
+    }
+    assertHashed(other.#idHash);
+    assertHashed(this.#idHash);
+    this.#counters.addAll(other.#counters);
+    this.#elements += other.#elements;
+  }
+
+  /** Returns an array that the next call overwrites. */
+  #positionsOf(id: Uint8Array): Int32Array {
+    const hash = this.#hash;
+    const positions = this.#positions;
+    this.#idHash(id, this.shape.seed, hash);
+    if (this.shape.isPartitioned) fillPartitioned(hash, this.#sizes, positions);
+    else fillStrided(hash, this.positions, positions);
+    return positions;
+  }
+}
+
+function fillStrided(hash: Uint32Array, size: number, positions: Int32Array): void {
+  const stride = strideOf(hash, 0, size);
+  let position = startOf(hash, 0, size);
+  for (let index = 0; index < positions.length; index++) {
+    positions[index] = position;
+    position = stepFrom(position, stride, size);
+  }
+}
+
+/** Takes 53 bits of the hash modulo the size of each partition. Exact, because no product exceeds 2^53. */
+function fillPartitioned(hash: Uint32Array, sizes: Int32Array, positions: Int32Array): void {
+  const value = (hash[1]! & 0x1f_ffff) * 2 ** 32 + hash[0]!;
+  let begin = 0;
+  for (let index = 0; index < positions.length; index++) {
+    const size = sizes[index]!;
+    positions[index] = begin + (value - Math.floor(value / size) * size);
+    begin += size;
+  }
+}
+
+function sizesOf({ firstSize, hashes, isPartitioned }: CountingShape): number[] {
+  return isPartitioned ? partitionSizes(firstSize, hashes) : [firstSize];
+}
+
+function total(sizes: readonly number[]): number {
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

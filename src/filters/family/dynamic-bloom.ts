@@ -1,0 +1,182 @@
+import { UsageError } from '../../core/errors.ts';
+import { repeatRate } from '../../core/ldm/double-hashing.ts';
+import { positionsForRate } from '../../core/ldm/formulas.ts';
+import { bytesOver, refuseBigEndian } from '../../core/ldm/image-words.ts';
+import { startOf, strideOf, nextPrime } from '../../core/ldm/positions.ts';
+import { addToSlice, countBits, emptySlice, isInSlice, type Shape, type Slice, wordCount } from './bloom-slice.ts';
+import type { CapacityOptions } from './sizing.ts';
+import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
+import type { MergeableFilter } from './membership-filter.ts';
+import { murmur3 } from './murmur3.ts';
+import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
+import { checkCapacity, checkRate } from './sizing.ts';
+
+export interface DynamicBloomOptions extends CapacityOptions, IdHashOption {
+  /** c: ids per filter of the list; default: an eighth of the capacity. */
+  readonly filterCapacity?: number;
+}
+
+const DEFAULT_FILTERS = 8;
+const CAPACITY_MAX = 2 ** 40;
+const HASHES_MAX = 64;
+const POSITIONS_MAX = 2 ** 31 - 1;
+const SEED = 0;
+
+/**
+ * Dynamic Bloom filter: a list of equal Bloom filters of m bits and k hashes. An id is added to the first filter with
+ * fewer than c ids; if all are full, a filter is appended. An id is present if any filter has it: all filters use the
+ * same k positions, but each must be probed.
+ *
+ * FPR `1 - prod(1 - f_i)` with f_i = (X_i / m)^k for X_i set bits, plus `repeatRate` in each filter. With s filters at
+ * n_max, each has the rate `1 - (1 - rate)^(1/s)`; beyond n_max the list, its rate and its lookup time keep growing.
+ * Memory: `-log2(1 - (1 - rate)^(1/s)) / ln 2` bits per id, log2(s) / ln 2 more than a single filter.
+ *
+ * An id that is or seems present is not added again, so `elements` is too low by the number of false positives.
+ *
+ * Source: Guo, Wu, Chen, Yuan, Luo: "The Dynamic Bloom Filters" (IEEE TKDE 22, 2010).
+ */
+export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
+  readonly name = 'dynamic-bloom';
+  readonly #shape: Shape;
+  readonly #idHash: IdHash;
+  readonly #slices: Slice[];
+  readonly #hash: Uint32Array = new Uint32Array(4);
+  /** All filters before this index are full. */
+  #active = 0;
+
+  private constructor(shape: Shape, slices: Slice[], idHash: IdHash = murmur3) {
+    this.#idHash = idHash;
+    this.#shape = shape;
+    this.#slices = slices;
+  }
+
+  /** @throws UsageError if a value is out of range */
+  static forCapacity(options: DynamicBloomOptions): DynamicBloomFilter {
+    const { capacity, falsePositiveRate } = options;
+    const filterCapacity = options.filterCapacity ?? Math.ceil(capacity / DEFAULT_FILTERS);
+    checkCapacity(capacity, CAPACITY_MAX);
+    checkCapacity(filterCapacity, CAPACITY_MAX);
+    checkRate(falsePositiveRate);
+    const filters = Math.ceil(capacity / filterCapacity);
+    const filterRate = -Math.expm1(Math.log1p(-falsePositiveRate) / filters);
+    const hashes = Math.max(1, Math.round(-Math.log2(filterRate)));
+    const positions = Math.max(2, positionsForRate(filterCapacity, hashes, filterRate));
+    if (hashes > HASHES_MAX || positions > POSITIONS_MAX / 1.01) {
+      throw new UsageError(
+        `a Bloom filter of ${positions} bits with ${hashes} hashes is not possible in a list of filters`,
+        {
+          hint: 'Choose a lower capacity for each filter, or a higher rate.',
+        },
+      );
+    }
+    const shape = { filterCapacity, positions: nextPrime(positions), hashes };
+    return new DynamicBloomFilter(shape, [emptySlice(shape)], options.idHash);
+  }
+
+  /** @throws CorruptDataError if `save` did not write the bytes */
+  static load(bytes: Uint8Array): DynamicBloomFilter {
+    refuseBigEndian();
+    const { numbers, arrays } = decodeSaved('dynamic-bloom', bytes);
+    const [filterCapacity, positions, hashes, ...elements] = numbers;
+    const isPlausible =
+      isWholeNumber(filterCapacity, 1, CAPACITY_MAX) &&
+      isWholeNumber(positions, 2, POSITIONS_MAX) &&
+      isWholeNumber(hashes, 1, HASHES_MAX) &&
+      arrays.length > 0 &&
+      arrays.length === elements.length;
+    checkSaved(isPlausible, 'dynamic-bloom', 'its numbers are inconsistent');
+    const slices = arrays.map((array, index): Slice => {
+      const count = elements[index];
+      const isWhole = array.length === wordCount(positions) * 4 && isWholeNumber(count, 0, filterCapacity);
+      checkSaved(isWhole, 'dynamic-bloom', `filter ${index} does not match the numbers`);
+      const words = new Uint32Array(array.buffer);
+      const isClean = positions % 32 === 0 || words.at(-1)! >>> (positions % 32) === 0;
+      checkSaved(isClean, 'dynamic-bloom', `filter ${index} has bits after its end`);
+      return { words, bitCount: countBits(words), elements: count };
+    });
+    return new DynamicBloomFilter({ filterCapacity, positions, hashes }, slices);
+  }
+
+  /** Number of ids that were added and did not seem present. */
+  get elements(): number {
+    return this.#slices.reduce((sum, slice) => sum + slice.elements, 0);
+  }
+
+  get memoryBytes(): number {
+    return this.#slices.length * wordCount(this.#shape.positions) * 4;
+  }
+
+  /** s: number of filters. */
+  get filterCount(): number {
+    return this.#slices.length;
+  }
+
+  add(id: Uint8Array): void {
+    if (this.has(id)) return;
+    const slice = this.#activeSlice();
+    // `has` has left the hash of the id in `#hash`.
+    const start = startOf(this.#hash, 0, this.#shape.positions);
+    addToSlice(slice, start, strideOf(this.#hash, 0, this.#shape.positions), this.#shape);
+  }
+
+  has(id: Uint8Array): boolean {
+    this.#idHash(id, SEED, this.#hash);
+    const { positions } = this.#shape;
+    const start = startOf(this.#hash, 0, positions);
+    const stride = strideOf(this.#hash, 0, positions);
+    for (let index = 0; index < this.#slices.length; index++) {
+      if (isInSlice(this.#slices[index]!.words, start, stride, this.#shape)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Adds the filters of another list with the same shape.
+   * @throws UsageError if the filters differ in capacity, bits or hashes
+   */
+  merge(other: DynamicBloomFilter): void {
+    const [own, others] = [this.#shape, other.#shape];
+    const isAlike =
+      own.filterCapacity === others.filterCapacity &&
+      own.positions === others.positions &&
+      own.hashes === others.hashes;
+    if (!isAlike) {
+      throw new UsageError('dynamic Bloom filters of different shapes cannot be merged', {
+        hint: 'Create both with the same capacity, rate and capacity per filter.',
+      });
+    }
+    assertHashed(other.#idHash);
+    assertHashed(this.#idHash);
+    const taken = other.#slices.filter((slice) => slice.elements > 0);
+    this.#slices.push(...taken.map((slice) => ({ ...slice, words: slice.words.slice() })));
+  }
+
+  falsePositiveRate(): number {
+    const { positions, hashes } = this.#shape;
+    // log1p and expm1 keep the digits of rates far below 1.
+    const logOfNone = this.#slices.reduce((sum, { bitCount, elements }) => {
+      const independent = (bitCount / positions) ** hashes;
+      return sum + Math.log1p(-independent) + Math.log1p(-repeatRate(positions, elements, hashes));
+    }, 0);
+    return -Math.expm1(logOfNone) || 0;
+  }
+
+  save(): Uint8Array {
+    refuseBigEndian();
+    assertHashed(this.#idHash);
+    const { filterCapacity, positions, hashes } = this.#shape;
+    const numbers = [filterCapacity, positions, hashes, ...this.#slices.map((slice) => slice.elements)];
+    return encodeSaved(
+      'dynamic-bloom',
+      numbers,
+      this.#slices.map((slice) => bytesOver(slice.words)),
+    );
+  }
+
+  #activeSlice(): Slice {
+    const slices = this.#slices;
+    while (this.#active < slices.length && slices[this.#active]!.elements >= this.#shape.filterCapacity) this.#active++;
+    if (this.#active === slices.length) slices.push(emptySlice(this.#shape));
+    return slices[this.#active]!;
+  }
+}

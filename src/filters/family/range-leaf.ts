@@ -1,0 +1,60 @@
+import { repeatRate } from '../../core/ldm/double-hashing.ts';
+import { MAX_CAPACITY, MAX_POSITIONS, planFilter } from '../../core/ldm/formulas.ts';
+import { startOf, strideOf } from '../../core/ldm/positions.ts';
+import { addToSlice, countBits, emptySlice, isInSlice, type Shape, type Slice, wordCount } from './bloom-slice.ts';
+import { HASH_WORDS, type HashList } from './hash-list.ts';
+import type { Fragment } from './range-box.ts';
+import { checkSaved, isWholeNumber } from './saved-filter.ts';
+
+/** A Bloom filter of the chunks of a leaf. */
+export interface Leaf {
+  readonly shape: Shape;
+  readonly slice: Slice;
+}
+
+/** @param rate - of this leaf */
+export function makeLeaf(fragments: readonly Fragment[], { words }: HashList, rate: number): Leaf {
+  const elements = fragments.reduce((sum, { count }) => sum + count, 0);
+  const { hashes, positions } = planFilter({ capacity: Math.max(1, elements), fpr: rate });
+  const shape = { filterCapacity: elements, positions, hashes };
+  const slice = emptySlice(shape);
+  for (const { first, count } of fragments) {
+    for (let at = first * HASH_WORDS; at < (first + count) * HASH_WORDS; at += HASH_WORDS) {
+      addToSlice(slice, startOf(words, at, positions), strideOf(words, at, positions), shape);
+    }
+  }
+  return { shape, slice };
+}
+
+interface LeafNumbers {
+  readonly hashes: number;
+  readonly positions: number | undefined;
+  readonly elements: number | undefined;
+}
+
+/** @throws CorruptDataError if the saved bits do not match the numbers */
+export function loadLeaf(array: Uint8Array<ArrayBuffer>, numbers: LeafNumbers, index: number): Leaf {
+  const { hashes, positions, elements } = numbers;
+  const isWhole =
+    isWholeNumber(positions, 2, MAX_POSITIONS) &&
+    isWholeNumber(elements, 0, MAX_CAPACITY) &&
+    array.length === wordCount(positions) * 4;
+  checkSaved(isWhole, 'range-tree', `leaf ${index} does not match the numbers`);
+  const words = new Uint32Array(array.buffer);
+  const isClean = positions % 32 === 0 || words.at(-1)! >>> (positions % 32) === 0;
+  checkSaved(isClean, 'range-tree', `leaf ${index} has bits after its end`);
+  return {
+    shape: { filterCapacity: elements, positions, hashes },
+    slice: { words, bitCount: countBits(words), elements },
+  };
+}
+
+export function isInLeaf({ slice, shape }: Leaf, hash: Uint32Array): boolean {
+  return isInSlice(slice.words, startOf(hash, 0, shape.positions), strideOf(hash, 0, shape.positions), shape);
+}
+
+/** Logarithm of the probability that an absent id is not found in the leaf; it keeps the digits of rates far below 1. */
+export function logOfMiss({ slice, shape }: Leaf): number {
+  const independent = (slice.bitCount / shape.positions) ** shape.hashes;
+  return Math.log1p(-independent) + Math.log1p(-repeatRate(shape.positions, slice.elements, shape.hashes));
+}

@@ -1,0 +1,53 @@
+import { backendFailure } from '../../core/backend/backend-failure.ts';
+import type { BackendOperation } from '../../core/backend/backend-failure.ts';
+import { retrying } from '../../core/backend/retry.ts';
+import type { RetryOptions } from '../../core/backend/retry.ts';
+import { StoreError } from './object-store.ts';
+
+/** Shown behind the message, as for a directory. */
+const ERRNOS: Readonly<Record<string, string>> = { absent: 'ENOENT', exists: 'EEXIST' };
+
+/** Makes requests to a store, repeats what may pass, and turns failures into those of a backend. */
+export class StoreRequests {
+  readonly location: string;
+  readonly #retry: RetryOptions;
+  /** Until the first answer, the address may be wrong, and nothing is repeated. */
+  #hasAnswered = false;
+
+  constructor(location: string, retry: RetryOptions) {
+    this.location = location;
+    this.#retry = retry;
+  }
+
+  /** @param request - gets whether it is repeated: the request before may have succeeded without an answer */
+  async run<T>(operation: BackendOperation, name: string, request: (isRepeated: boolean) => Promise<T>): Promise<T> {
+    try {
+      return await this.attempt(request);
+    } catch (error) {
+      throw error instanceof StoreError ? this.failure(operation, name, error) : error;
+    }
+  }
+
+  /** As `run`, but fails with the `StoreError`. */
+  async attempt<T>(request: (isRepeated: boolean) => Promise<T>): Promise<T> {
+    const attempt = async (isRepeated: boolean): Promise<T> => {
+      const answer = await request(isRepeated);
+      this.#hasAnswered = true;
+      return answer;
+    };
+    return await retrying(attempt, (error) => this.#mayPass(error), this.#retry);
+  }
+
+  failure(operation: BackendOperation, name: string, cause: StoreError): Error {
+    const { kind, hint, message: reason } = cause;
+    const isConnected = cause.isAnswer || this.#hasAnswered;
+    const step = isConnected ? { operation, name } : ({ operation: 'connect', name: '' } as const);
+    return backendFailure({ location: this.location, ...step, errno: ERRNOS[kind], kind, hint, reason, cause });
+  }
+
+  #mayPass(error: unknown): boolean {
+    if (!(error instanceof StoreError)) return false;
+    this.#hasAnswered ||= error.isAnswer;
+    return error.kind === 'transient' && this.#hasAnswered;
+  }
+}

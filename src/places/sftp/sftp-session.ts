@@ -1,0 +1,64 @@
+import type { RetryOptions } from '../../core/backend/retry.ts';
+import { retrying } from '../../core/backend/retry.ts';
+import { ConnectionLostError, SftpConnection, WrongAnswerError } from './sftp-connection.ts';
+
+/** Keeps a connection to an SFTP server, and makes a new one where it is lost. */
+export class SftpSession {
+  readonly #command: readonly string[];
+  readonly #retry: RetryOptions;
+  #connection: Promise<SftpConnection> | undefined;
+  #wasConnected = false;
+  #isAppendOnly = false;
+
+  /** @param command - the program to start, with its arguments */
+  constructor(command: readonly string[], retry: RetryOptions) {
+    this.#command = command;
+    this.#retry = retry;
+  }
+
+  /** Whether there was ever a connection. */
+  get wasConnected(): boolean {
+    return this.#wasConnected;
+  }
+
+  /** Whether the server has announced that it lets nothing be removed or changed, as `ldm serve` does. */
+  get isAppendOnly(): boolean {
+    return this.#isAppendOnly;
+  }
+
+  /**
+   * Runs requests, and repeats them if the connection is lost meanwhile, or an answer was damaged. The first connection is tried once: a wrong
+   * name or key does not become right.
+   * @throws SftpStatusError, or ConnectionLostError once it was repeated for long enough
+   */
+  async run<T>(action: (connection: SftpConnection, isRepeated: boolean) => Promise<T>): Promise<T> {
+    return await retrying(
+      async (isRepeated) => action(await this.#connected(), isRepeated),
+      (error) => error instanceof WrongAnswerError || (error instanceof ConnectionLostError && this.#wasConnected),
+      this.#retry,
+    );
+  }
+
+  async close(): Promise<void> {
+    const connection = await this.#connection?.catch(() => undefined);
+    this.#connection = undefined;
+    await connection?.close();
+  }
+
+  /** Operations that notice the loss of a connection share the next one. */
+  async #connected(): Promise<SftpConnection> {
+    const current = (this.#connection ??= this.#open());
+    const connection = await current.catch((error: unknown) => error as Error);
+    if (connection instanceof SftpConnection && !connection.isLost) return connection;
+    if (this.#connection === current) this.#connection = undefined;
+    if (connection instanceof SftpConnection) return await this.#connected();
+    throw connection;
+  }
+
+  async #open(): Promise<SftpConnection> {
+    const connection = await SftpConnection.open(this.#command, this.#retry.signal);
+    this.#wasConnected = true;
+    this.#isAppendOnly = connection.has('append-only@ldm');
+    return connection;
+  }
+}

@@ -1,0 +1,127 @@
+import { OPEN_MODE } from './sftp-calls.ts';
+import { bothOf, closeHandle, openFile, sizeOfHandle, syncHandle, writeAt } from './sftp-calls.ts';
+import type { FileWriter } from '../../core/backend/file-system-backend.ts';
+import { SftpStatusError } from './sftp-connection.ts';
+import type { SftpConnection } from './sftp-connection.ts';
+
+/** How many bytes may be on their way before `append` waits: more than fits into a line of 1 Gbit/s and 60 ms. */
+const UNANSWERED_BYTES_MAX = 8 * 1024 * 1024;
+
+/** Bytes that are not durable yet, with their position in the file. */
+interface Piece {
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
+/** A handle is valid on its own connection only. */
+export interface OpenedFile {
+  readonly connection: SftpConnection;
+  readonly handle: Buffer;
+}
+
+/** Runs requests of one step, and turns their errors into those of a backend. */
+export type Step = <T>(
+  operation: 'append' | 'sync' | 'close',
+  name: string,
+  action: (connection: SftpConnection) => Promise<T>,
+) => Promise<T>;
+
+/**
+ * Writes one new file on an SFTP server. What is not durable yet is kept in memory, because a server that was restarted
+ * may have lost it: with a new connection, it is written again. `append` returns before the server has answered; a
+ * failure is reported by the next `append`, or by `sync`.
+ */
+export class SftpWriter implements FileWriter {
+  readonly #step: Step;
+  readonly #name: string;
+  readonly #path: string;
+  #open: { readonly connection: SftpConnection; readonly handle: Promise<Buffer> };
+  #pieces: Piece[] = [];
+  #appendedBytes = 0;
+  #durableBytes = 0;
+  /** The appends that the server has not answered. They never fail. */
+  readonly #unanswered = new Set<Promise<void>>();
+  #unansweredBytes = 0;
+  #failure: { readonly error: unknown } | undefined;
+  #isClosed = false;
+
+  constructor(file: { readonly name: string; readonly path: string; readonly opened: OpenedFile }, step: Step) {
+    this.#name = file.name;
+    this.#path = file.path;
+    this.#open = { connection: file.opened.connection, handle: Promise.resolve(file.opened.handle) };
+    this.#step = step;
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    if (bytes.length === 0) return;
+    this.#assertNoFailure();
+    const piece = { offset: this.#appendedBytes, bytes: Buffer.from(bytes) };
+    this.#pieces.push(piece);
+    this.#appendedBytes += bytes.length;
+    this.#unansweredBytes += bytes.length;
+    const writing = this.#write(piece).finally(() => {
+      this.#unanswered.delete(writing);
+      this.#unansweredBytes -= bytes.length;
+    });
+    this.#unanswered.add(writing);
+    while (this.#unansweredBytes > UNANSWERED_BYTES_MAX) await Promise.race(this.#unanswered);
+    this.#assertNoFailure();
+  }
+
+  async sync(): Promise<void> {
+    await Promise.all(this.#unanswered);
+    this.#assertNoFailure();
+    await this.#step('sync', this.#name, async (connection) => {
+      const handle = await this.#opened(connection);
+      const [sizeBytes] = await bothOf(sizeOfHandle(connection, handle), syncHandle(connection, handle));
+      if (sizeBytes !== this.#appendedBytes) {
+        throw new SftpStatusError(0, `it is ${sizeBytes} bytes long after ${this.#appendedBytes} bytes were written`);
+      }
+    });
+    this.#durableBytes = this.#appendedBytes;
+    this.#pieces = [];
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    // Nothing may be written once the file has its name, or is to be removed.
+    await Promise.all(this.#unanswered);
+    const { connection: own, handle } = this.#open;
+    // The server closes the files of a lost connection. Of a durable file, nothing depends on the answer.
+    if (own.isLost) return;
+    const closing = this.#step('close', this.#name, async (connection) => {
+      if (connection === own) await closeHandle(connection, await handle);
+    });
+    if (this.#durableBytes === this.#appendedBytes) closing.catch(() => undefined);
+    else await closing;
+  }
+
+  async #write({ offset, bytes }: Piece): Promise<void> {
+    try {
+      await this.#step('append', this.#name, async (connection) => {
+        await writeAt(connection, await this.#opened(connection), bytes, offset);
+      });
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+  }
+
+  #assertNoFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Opens the file again on a new connection, and repeats what may be lost. */
+  async #opened(connection: SftpConnection): Promise<Buffer> {
+    if (connection !== this.#open.connection) this.#open = { connection, handle: this.#openAgain(connection) };
+    return await this.#open.handle;
+  }
+
+  async #openAgain(connection: SftpConnection): Promise<Buffer> {
+    // Never truncated: the server of an earlier connection may still carry out what it was sent.
+    const flags = OPEN_MODE.WRITE | (this.#durableBytes === 0 ? OPEN_MODE.CREAT : 0);
+    const handle = await openFile(connection, this.#path, flags);
+    for (const { offset, bytes } of this.#pieces) await writeAt(connection, handle, bytes, offset);
+    return handle;
+  }
+}

@@ -1,0 +1,85 @@
+import { CancelledError, LdmError, isDamage } from '../../core/errors.ts';
+import type { OpenedState } from '../../core/repository/opened-state.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import type { OperationContext } from '../../core/session/context.ts';
+import { borrowedPacksOf, holdsNeededBy, knowsAllLoans } from './borrowed-packs.ts';
+import type { Domains } from '../domains/domains.ts';
+import { NotOriginalError, assertOriginal } from '../domains/own-place.ts';
+import { forgetHolds, readHoldKeys, readPlacedHolds } from './placed-holds.ts';
+import { membershipOf } from '../domains/realm.ts';
+import { nameOfDomain, withDomains } from '../domains/with-domains.ts';
+
+/**
+ * Ends the holds of this repository that no pack of borrowed chunks needs any more, also those that a failed backup has
+ * left. Needs the exclusive lock, and that no such pack is about to be removed or to be indexed: a backup that still runs
+ * has a hold before it has a pack. If a domain cannot be asked, the next compaction tries again.
+ */
+export async function releaseUnneeded(context: OperationContext, repository: Repository): Promise<void> {
+  const unneeded = await unneededHolds(repository);
+  if (unneeded.size === 0) return;
+  const report = (domain: string, error: unknown): void => {
+    if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
+    const mustJoin = error instanceof NotOriginalError;
+    context.onNotice?.({ kind: 'hold-not-released', domain, reason: error.message, mustJoin });
+  };
+  try {
+    // Who has left a realm can ask nobody in it.
+    if ((await membershipOf(repository)) === undefined) return;
+    await withDomains(context, repository, async (domains, realm) => {
+      await assertOriginal(context, realm);
+      for (const [domainId, holdIds] of unneeded) {
+        try {
+          await release(repository, domains, domainId, holdIds);
+        } catch (error) {
+          report(nameOfDomain(domains, domainId), error);
+        }
+      }
+    });
+  } catch (error) {
+    report([...unneeded.keys()].map((id) => id.slice(0, 8)).join(', '), error);
+  }
+}
+
+async function release(
+  repository: Repository,
+  domains: Domains,
+  domainId: string,
+  holdIds: readonly string[],
+): Promise<void> {
+  // It was forgotten, and may join again.
+  if (!domains.all.some(({ id }) => id === domainId) && !domains.unknown.has(domainId.slice(0, 8))) return;
+  const { keys, damage } = await readHoldKeys(repository, domainId, holdIds);
+  const { holds } = await domains.peerOf(domainId);
+  await repository.assertLocked();
+  await holds.release(repository.config.repositoryId, [...keys.values()]);
+  await forgetHolds(repository, domainId, [...keys.keys()]);
+  if (damage !== undefined) throw damage;
+}
+
+/** Returns the holds by domain. None if the repository does not know all packs that may need one. */
+async function unneededHolds(repository: Repository): Promise<ReadonlyMap<string, readonly string[]>> {
+  const unneeded = new Map<string, string[]>();
+  const placed = await readPlacedHolds(repository);
+  if (placed.size === 0) return unneeded;
+  const opened = await repository.openState();
+  const needed = knowsAllLoans(opened) ? await readNeeded(repository, opened) : undefined;
+  if (needed === undefined) return unneeded;
+  for (const [domainId, holdIds] of placed) {
+    const going = [...holdIds].filter((id) => needed.get(domainId)?.has(id) !== true);
+    if (going.length > 0) unneeded.set(domainId, going);
+  }
+  return unneeded;
+}
+
+/** Returns undefined if a pack is damaged, because the hold it needs is unknown. */
+async function readNeeded(
+  repository: Repository,
+  { state }: OpenedState,
+): Promise<Awaited<ReturnType<typeof holdsNeededBy>> | undefined> {
+  try {
+    return await holdsNeededBy(repository, borrowedPacksOf(state));
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+import { CorruptDataError } from '../../core/errors.ts';
+import { HOLDS_DIRECTORY, holdName, parseHoldName } from '../../core/format/layout.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import { holdIdOf } from '../agents/hold-secrets.ts';
+
+/**
+ * The holds of this repository in other domains. Its file is durable before the hold is placed, and is removed after the
+ * hold has ended. So a repository ends only holds that it has placed itself: an older or a newer copy of it, at the same
+ * place or elsewhere, may have others.
+ */
+type PlacedHolds = Map<string, Set<string>>;
+
+type Place = Pick<Repository, 'order' | 'assertLocked'>;
+
+/** Notes, durably, that a hold is about to be placed, and the secret that will end it. Returns its id. */
+export async function noteHold({ order, assertLocked }: Place, domainId: string, secret: string): Promise<string> {
+  const holdId = holdIdOf(secret);
+  await order.publishNew(holdName(domainId, holdId), Buffer.from(`${secret}\n`), assertLocked);
+  return holdId;
+}
+
+interface HoldKeys {
+  /** What ends each hold: its secret, or the id of a hold that an earlier build has placed. */
+  readonly keys: ReadonlyMap<string, string>;
+  /** About notes without it. These holds cannot be ended. */
+  readonly damage: CorruptDataError | undefined;
+}
+
+export async function readHoldKeys(
+  { files }: Pick<Repository, 'files'>,
+  domainId: string,
+  holdIds: readonly string[],
+): Promise<HoldKeys> {
+  const keys = new Map<string, string>();
+  let damage: CorruptDataError | undefined;
+  for (const holdId of holdIds) {
+    const name = holdName(domainId, holdId);
+    const key = Buffer.from(await files.read(name))
+      .toString('latin1')
+      .trimEnd();
+    if (key === holdId || holdIdOf(key) === holdId) keys.set(holdId, key);
+    else damage ??= new CorruptDataError(`${name} is damaged, so its hold cannot be ended`);
+  }
+  return { keys, damage };
+}
+
+/** Removes the notes of holds that have ended. */
+export async function forgetHolds(
+  { order, assertLocked }: Place,
+  domainId: string,
+  holdIds: readonly string[],
+): Promise<void> {
+  await order.remove(
+    holdIds.map((holdId) => holdName(domainId, holdId)),
+    assertLocked,
+  );
+}
+
+/** Returns the holds, by the id of the domain that has them. */
+export async function readPlacedHolds({ files }: Pick<Repository, 'files'>): Promise<PlacedHolds> {
+  const placed: PlacedHolds = new Map();
+  for (const { name } of await files.list(HOLDS_DIRECTORY)) {
+    const { domainId, holdId } = parseHoldName(name);
+    placed.set(domainId, (placed.get(domainId) ?? new Set()).add(holdId));
+  }
+  return placed;
+}

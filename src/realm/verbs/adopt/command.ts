@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../../../console/command-runner.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../../../console/exit-codes.ts';
+import { formatHelpFooter } from '../../../console/options/help-footer.ts';
+import { omitUndefined } from '../../../console/options/omit-undefined.ts';
+import { textValue } from '../../../console/options/option-values.ts';
+
+interface AdoptFlags {
+  readonly from?: string;
+  readonly dryRun?: boolean;
+}
+
+const DETAILS = `
+\`ldm backup --rely-on DOMAIN\` leaves data to another domain of the realm. This command copies that data to this
+repository. The other domain then no longer keeps it for this one. \`ldm snapshots\` shows which snapshots rely on
+whom; those that no longer do get new ids.`;
+
+export function defineAdopt(program: Command, runner: CommandRunner): void {
+  program
+    .command('adopt')
+    .description('Copy to this repository what other domains of the realm keep for it.')
+    .option('--from <domain>', 'only what this domain keeps (default: everything)', textValue)
+    .option('-n, --dry-run', 'change nothing, only print how much would be copied')
+    .addHelpText('after', DETAILS)
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm adopt -n', 'how much do other domains keep?'],
+          ['ldm adopt --from offsite', 'before the domain offsite leaves the realm'],
+        ],
+        exitCodes: REPOSITORY_EXIT_CODES,
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, { from, dryRun }: AdoptFlags) => {
+        const [{ adopt }, { reportAdopt }] = await Promise.all([import('./adopt.ts'), import('./report.ts')]);
+        const result = await adopt(context, omitUndefined({ from, dryRun }));
+        reportAdopt(output, result);
+        return result.failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+      }),
+    );
+}

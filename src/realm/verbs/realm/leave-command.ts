@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import type { CommandRunner } from '../../../console/command-runner.ts';
+import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../../../console/exit-codes.ts';
+import { formatHelpFooter } from '../../../console/options/help-footer.ts';
+
+export function defineRealmLeave(realm: Command, runner: CommandRunner): void {
+  realm
+    .command('leave')
+    .description('End the membership: the others no longer ask this repository. It can join again.')
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [['ldm realm leave', 'before the repository is given up']],
+        exitCodes: REPOSITORY_EXIT_CODES,
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }) => {
+        const [{ leaveRealm }, { reportLeave }] = await Promise.all([import('./leave.ts'), import('./report.ts')]);
+        reportLeave(output, await leaveRealm(context));
+        return EXIT_SUCCESS;
+      }),
+    );
+}
+
+export function defineRealmForget(realm: Command, runner: CommandRunner): void {
+  realm
+    .command('forget')
+    .description('Remove the records of a member whose repository is gone.')
+    .option('--release-holds', 'also give up the chunks that this repository keeps for it')
+    .argument('<domain>', 'its name, or at least four digits of its id, as `ldm realm status` prints them')
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [['ldm realm forget disk2', 'a disk that has failed']],
+        exitCodes: REPOSITORY_EXIT_CODES,
+      }),
+    )
+    .action(
+      runner.inSession(async ({ context, output }, named: string, flags: { readonly releaseHolds?: boolean }) => {
+        const [{ forgetDomain }, { reportForgottenDomain }] = await Promise.all([
+          import('./leave.ts'),
+          import('./report.ts'),
+        ]);
+        reportForgottenDomain(
+          output,
+          await forgetDomain(context, { named, releasesHolds: flags.releaseHolds === true }),
+        );
+        return EXIT_SUCCESS;
+      }),
+    );
+}

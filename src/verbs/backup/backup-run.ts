@@ -1,0 +1,247 @@
+import { hostname as systemHostname } from 'node:os';
+import { CAPABILITY, hasCapability } from '../../core/files/native/capabilities.ts';
+import type { ListedSources } from '../../core/files/source/source-roots.ts';
+import { openOwnerNames } from '../../core/files/native/owner-names.ts';
+import type { SnapshotMarks } from '../../core/format/snapshot-marks.ts';
+import type { Snapshot } from '../../core/format/snapshot.ts';
+import type { OpenedState } from '../../core/repository/opened-state.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import type { PathInput } from '../../core/util/byte-string.ts';
+import { chunkerOf } from '../../core/saving/chunker-of.ts';
+import { Pacer } from '../../core/session/context.ts';
+import type { OperationContext } from '../../core/session/context.ts';
+import { AttributeSource } from '../../core/sources/attribute-source.ts';
+import { BackupTally } from '../../core/saving/backup-tally.ts';
+import { Continuation } from './continuation.ts';
+import type { Recording } from './continuation.ts';
+import { ContentSaver } from '../../core/saving/content-saver.ts';
+import type { StreamedFile } from '../../core/saving/content-stream.ts';
+import { EntryListing } from '../../core/saving/entry-listing.ts';
+import type { BackupEntry } from '../../core/saving/entry-listing.ts';
+import type { Exclusion, ExclusionOptions } from '../../core/sources/exclusion.ts';
+import type { IgnoredChanges } from '../../core/sources/entry-builder.ts';
+import { FileSaver } from './file-saver.ts';
+import { FileStore } from './file-store.ts';
+import type { OwnRepository } from '../../core/sources/own-repository.ts';
+import { findParent } from '../../core/sources/parent-snapshot.ts';
+import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
+import { ParentTrees } from '../../core/sources/parent-tree.ts';
+import { offlinePackIds } from '../../core/saving/relied-packs.ts';
+import { ProblemReport, assertAnythingRead, damageWarner } from '../../core/saving/problems.ts';
+import type { SourceProblem } from '../../core/saving/problems.ts';
+import { ReadAhead } from './read-ahead.ts';
+import { MovedFiles } from '../../core/saving/moved-files.ts';
+import type { ChunkLender } from '../../core/saving/offered-chunks.ts';
+import { RemovedEntries } from '../../core/saving/removed-entries.ts';
+import type { RemovedCounts } from '../../core/saving/removed-entries.ts';
+import { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
+import type { ReusedSample, ReusedShare } from '../../core/saving/reused-sample.ts';
+import { storeStream } from '../../core/saving/stream-tree.ts';
+import type { WalkServices } from './walk-step.ts';
+import { describeSnapshot, summarize } from '../../core/saving/snapshot-manifest.ts';
+import type { SourcePlan } from '../../core/sources/source-plan.ts';
+import { announceTotals } from './source-scan.ts';
+import { TreeBuilder } from './tree-builder.ts';
+import { TreeSaver } from '../../core/saving/tree-saver.ts';
+
+export interface BackupOptions extends ExclusionOptions {
+  /** Paths and glob patterns. Empty for a stream. */
+  readonly sources: readonly PathInput[];
+  /** More sources. */
+  readonly listed?: ListedSources;
+  /** Makes a snapshot of one file with this content, instead of sources. */
+  readonly stream?: StreamedFile;
+  /** The directory that relative paths start from. */
+  readonly cwd: PathInput;
+  readonly hostname?: string;
+  readonly tags?: readonly string[];
+  /** Reads every file, even one that looks unchanged. */
+  readonly force?: boolean;
+  /** Does not read a file again because its ctime has changed: some programs and file systems change only that. */
+  readonly ignoreCtime?: boolean;
+  /** Nor because its inode or its ctime has, as on file systems without lasting inodes. */
+  readonly ignoreInode?: boolean;
+  /** Stores nothing. */
+  readonly dryRun?: boolean;
+  /** Makes no snapshot if it would be the same as the one it is compared with. */
+  readonly skipIfUnchanged?: boolean;
+  /** Stores again what is known only in groups that are offline. */
+  readonly storesOffline?: boolean;
+  /** Reads these of the chunks that are reused, and stores again what is wrong. */
+  readonly verifyReused?: ReusedShare;
+  /** Does not store what this domain of the realm has, and has it keep that instead. */
+  readonly reliesOn?: string;
+  /** The time of the snapshot in RFC 3339. Default: now. */
+  readonly time?: string;
+  /** A note for people. */
+  readonly comment?: string;
+  /** The snapshot must not be deleted before this time (RFC 3339). */
+  readonly keepUntil?: string;
+  /** How often to record what is stored, so that the next backup can continue this one. Default: every 5 minutes. */
+  readonly recordEveryMs?: number;
+  /** Called for each entry below the sources: for a directory after its contents, for what is excluded a little early. */
+  readonly onEntry?: (entry: BackupEntry) => void;
+}
+
+function ignoredChanges({ ignoreCtime = false, ignoreInode = false }: BackupOptions): IgnoredChanges {
+  return { ctime: ignoreCtime || ignoreInode, inode: ignoreInode };
+}
+
+export interface BackupRunOptions {
+  readonly context: OperationContext;
+  readonly options: BackupOptions;
+  readonly repository: Repository;
+  readonly opened: OpenedState;
+  readonly startedAt: Date;
+  /** The time of the snapshot in RFC 3339. */
+  readonly time: string;
+  readonly marks: SnapshotMarks;
+  readonly plan: SourcePlan;
+  readonly exclusion: Exclusion;
+  readonly ownRepository: OwnRepository;
+  readonly problems: readonly SourceProblem[];
+  readonly onProblem: (problem: SourceProblem) => void;
+  readonly lender: ChunkLender | undefined;
+  /** Packs on which the snapshot must not rely. */
+  readonly unreliable: ReadonlySet<string>;
+  /** Some of the chunks that are reused, to be verified later. */
+  readonly sample?: ReusedSample | undefined;
+}
+
+export interface StoredSources {
+  readonly snapshot: Snapshot;
+  readonly tally: BackupTally;
+  readonly chunks: RepositoryChunkSaver;
+  readonly parent: ParentSnapshot | undefined;
+  readonly removed: RemovedCounts | undefined;
+  readonly filesMoved: number | undefined;
+  readonly continuation: Continuation;
+  readonly attributes: AttributeSource;
+}
+
+/** One pass over the sources, from the first name to durable segments. */
+export class BackupRun {
+  readonly #given: BackupRunOptions;
+
+  constructor(given: BackupRunOptions) {
+    this.#given = given;
+  }
+
+  /** Throws SourceError if nothing could be read. */
+  async store(): Promise<StoredSources> {
+    const { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem } = this.#given;
+    const { startedAt } = this.#given;
+    const { hasher, threads } = repository;
+    const chunks = new RepositoryChunkSaver(repository, opened.state, {
+      writes: options.dryRun !== true,
+      condemnedPackIds: this.#given.unreliable,
+      offlinePackIds: offlinePackIds(opened),
+      progress: context.progress,
+      lender: this.#given.lender,
+      sample: this.#given.sample,
+    });
+    const tally = new BackupTally(context.progress);
+    const pacer = new Pacer(context);
+    const chunker = chunkerOf(repository);
+    const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes });
+    const content = new ContentSaver({ chunker, hasher, chunks, pacer, tally });
+    const saver = new FileSaver({ ahead, threads, content });
+    const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
+    const hostname = options.hostname ?? systemHostname();
+    const parent = await findParent(repository, opened, {
+      hostname,
+      plan,
+      trees: parentTrees,
+      nowMs: startedAt.getTime(),
+    });
+    const moved = new MovedFiles();
+    const removed = new RemovedEntries(parentTrees, pacer, moved);
+    if (parent !== undefined) tally.moved = moved;
+    const owners = openOwnerNames();
+    const sourceProblems = new ProblemReport(plan.base, onProblem);
+    const compared = options.force === true ? undefined : parent;
+    const ignored = ignoredChanges(options);
+    const visibility = { seesAll: hasCapability(CAPABILITY.sysAdmin), ignoresCtime: ignored.ctime };
+    const attributes = new AttributeSource(sourceProblems, visibility, compared);
+    const describe = (tree: Uint8Array): Snapshot =>
+      this.#describe(tree, { hostname, tally, chunks, parent, attributes });
+    const continuation = await this.#continuation(hostname, { chunks, owners, describe });
+    const services = {
+      parentTrees,
+      files: new FileStore(saver, chunks, compared?.startMs, ignored),
+      ahead,
+      owners,
+      attributes,
+      continuation,
+      trees: new TreeSaver(hasher, chunks, removed),
+      exclusion,
+      ownRepository,
+      tally,
+      pacer,
+      problems: sourceProblems,
+      listing: options.onEntry === undefined ? undefined : new EntryListing(plan.base, options.onEntry),
+    };
+    const scan = this.#announceTotals(parent);
+    try {
+      const tree = await this.#storeTree(services, content, parent);
+      assertAnythingRead(tally, problems);
+      await chunks.finish();
+      const isKnown = !parentTrees.isAnyUnreadable;
+      const counts = { tally, removed: isKnown ? removed : undefined, filesMoved: isKnown ? moved.count() : undefined };
+      return { snapshot: describe(tree), chunks, parent, continuation, attributes, ...counts };
+    } catch (error) {
+      // An error during the cleanup must not hide the original error.
+      await chunks.abandon().catch(() => undefined);
+      throw error;
+    } finally {
+      scan?.stop();
+    }
+  }
+
+  async #storeTree(
+    services: WalkServices,
+    content: ContentSaver,
+    parent: ParentSnapshot | undefined,
+  ): Promise<Uint8Array> {
+    const { context, options, plan, time } = this.#given;
+    if (options.stream === undefined) return await new TreeBuilder(plan, services).run(parent);
+    const keepsUnchanged = options.skipIfUnchanged === true;
+    return await storeStream(options.stream, plan, parent, { ...services, context, content, time, keepsUnchanged });
+  }
+
+  #announceTotals(parent: ParentSnapshot | undefined): ReturnType<typeof announceTotals> {
+    const { context, options, plan } = this.#given;
+    if (options.stream !== undefined) return undefined;
+    const repositoryPlace = context.backend.localDirectory;
+    return announceTotals(context.progress, parent, { plan, excluded: options, repositoryPlace });
+  }
+
+  async #continuation(hostname: string, recording: Omit<Recording, 'repository' | 'everyMs'>): Promise<Continuation> {
+    const { repository, opened, options, plan } = this.#given;
+    const continuation = await Continuation.find(repository, opened, {
+      hostname,
+      plan,
+      readsAll: options.force === true,
+    });
+    if (options.dryRun !== true) continuation.begin({ ...recording, repository, everyMs: options.recordEveryMs });
+    return continuation;
+  }
+
+  /** Makes the manifest of what is stored. */
+  #describe(
+    tree: Uint8Array,
+    {
+      hostname,
+      tally,
+      chunks,
+      parent,
+      attributes: { recorded: attributes },
+    }: Pick<StoredSources, 'tally' | 'chunks' | 'parent' | 'attributes'> & { readonly hostname: string },
+  ): Snapshot {
+    const { options, plan, problems, time, marks, startedAt } = this.#given;
+    const summary = summarize(tally, chunks.counts, startedAt, problems.length);
+    const { tags = [] } = options;
+    const parentId = parent?.id;
+    return describeSnapshot({ hostname, tags, plan, tree, time, summary, parentId, attributes, marks });
+  }
+}

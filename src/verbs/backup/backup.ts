@@ -1,0 +1,172 @@
+import { BackendError, UsageError } from '../../core/errors.ts';
+import { encodeSnapshot } from '../../core/format/snapshot.ts';
+import type { Snapshot, SnapshotSummary } from '../../core/format/snapshot.ts';
+import { assertCondemnationsReadable } from '../../core/repository/condemned.ts';
+import { storeVerified } from './relying-run.ts';
+import type { BackupOptions } from './backup-run.ts';
+import type { ReusedChunks } from '../../core/saving/backup-tally.ts';
+import { assertReadData } from '../../core/damage/pack-selector.ts';
+import type { VerifiedReuse } from '../../core/saving/reused-sample.ts';
+import type { Continued } from './continuation.ts';
+import { Exclusion } from '../../core/sources/exclusion.ts';
+import { manifestsWithoutCopy } from '../../core/saving/manifest-copies.ts';
+import { OwnRepository } from '../../core/sources/own-repository.ts';
+import type { SkippedRepository } from '../../core/sources/own-repository.ts';
+import { warnOfDamage, warnOfSources } from '../../core/saving/problems.ts';
+import { newerOfGroup } from '../../core/sources/parent-snapshot.ts';
+import type { SourceProblem } from '../../core/saving/problems.ts';
+import type { RemovedCounts } from '../../core/saving/removed-entries.ts';
+import { marksOf, snapshotTime } from '../../core/saving/snapshot-manifest.ts';
+import { planSources } from '../../core/sources/source-plan.ts';
+import type { SourcePlan } from '../../core/sources/source-plan.ts';
+import { planStream } from '../../core/saving/stream-tree.ts';
+import { leaveState, refreshCheckpoint } from '../../core/saving/checkpointing.ts';
+import { commitSnapshots } from '../../core/saving/commit-snapshots.ts';
+import { beginPhase, withRepository } from '../../core/session/context.ts';
+import type { OperationContext } from '../../core/session/context.ts';
+
+export type { BackupOptions } from './backup-run.ts';
+export type { Continued } from './continuation.ts';
+export type { BackupEntry } from '../../core/saving/entry-listing.ts';
+export type { ReusedShare } from '../../core/saving/reused-sample.ts';
+export type { StreamedFile } from '../../core/saving/content-stream.ts';
+export type { SkippedRepository } from '../../core/sources/own-repository.ts';
+export type { SourceProblem } from '../../core/saving/problems.ts';
+
+export interface BackupResult {
+  /** Undefined for a dry run, and if nothing has changed and that was asked for. */
+  readonly snapshotId: string | undefined;
+  readonly isDryRun: boolean;
+  readonly snapshot: Snapshot;
+  /** The snapshot that this one was compared with. */
+  readonly parentId: string | undefined;
+  readonly isEncrypted: boolean;
+  readonly summary: SnapshotSummary;
+  /** Undefined if some directories of the parent snapshot could not be read. */
+  readonly removed: RemovedCounts | undefined;
+  /** Of the new files, those with the content of a file that was removed. Undefined if that cannot be counted. */
+  readonly filesMoved: number | undefined;
+  readonly reused: ReusedChunks;
+  /** Undefined if no interrupted backup was continued. */
+  readonly continued: Continued | undefined;
+  /** New chunks that another domain keeps, and their bytes. */
+  readonly borrowed: { readonly chunks: number; readonly bytes: number };
+  /** The reused chunks that were read; undefined if that was not asked for. */
+  readonly verified: VerifiedReuse | undefined;
+  /** Bytes of chunks that the snapshot needs and that are in groups that are offline. */
+  readonly offlineBytes: number;
+  /** Sockets, which a restore leaves out. */
+  readonly socketCount: number;
+  /** Entries of which some attributes could not be read. Only the first of them are among the problems. */
+  readonly attributesIncomplete: number;
+  /** Sources that are missing from the snapshot or incomplete in it. */
+  readonly problems: readonly SourceProblem[];
+  /** The exclude patterns that matched nothing. */
+  readonly excludesUnmatched: readonly string[];
+  /** Directories that were left out because they hold this repository. */
+  readonly skippedRepositories: readonly SkippedRepository[];
+}
+
+/** Backs up the sources as one snapshot. Throws if the repository cannot be written; nothing is committed then. */
+export async function backup(context: OperationContext, options: BackupOptions): Promise<BackupResult> {
+  const startedAt = new Date();
+  const time = snapshotTime(options.time, startedAt);
+  const marks = marksOf(options, startedAt);
+  const problems: SourceProblem[] = [];
+  const onProblem = (problem: SourceProblem): void => {
+    problems.push(problem);
+    if (context.progress !== undefined) context.progress.errorCount += 1;
+    context.onNotice?.({ kind: 'source-problem', ...problem });
+  };
+  const { stream } = options;
+  const plan = await planBackup(options, onProblem);
+  const exclusion = new Exclusion(options, plan.base, ({ message }) => {
+    context.onNotice?.({ kind: 'ignore-file-unreadable', reason: message });
+  });
+  return await withRepository(context, 'add', async (repository) => {
+    beginPhase(context.progress, 'opening');
+    const opened = await repository.openState({ offlineIsAbsent: options.storesOffline });
+    assertCondemnationsReadable(opened.listing.condemned);
+    warnOfDamage(context, opened);
+    beginPhase(context.progress, 'backing up');
+    const { repositoryId } = repository.config;
+    const ownRepository = new OwnRepository({ repositoryId, place: context.backend.localDirectory, base: plan.base });
+    const sources = { plan, exclusion, ownRepository, problems, onProblem };
+    const given = { context, options, repository, opened, startedAt, time, marks, ...sources };
+    const stored = await storeVerified(given);
+    const { verified, snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
+    warnOfSources(context, tally, ownRepository.skipped);
+    warnOfOrder(given, snapshot);
+    const { summary } = snapshot;
+    const { continued } = continuation;
+    const { incompleteCount: attributesIncomplete } = attributes;
+    const { reused, offlineBytes, borrowed } = chunks;
+    const counts = {
+      verified,
+      borrowed,
+      removed,
+      filesMoved,
+      reused,
+      offlineBytes,
+      continued,
+      socketCount: tally.socketCount,
+      attributesIncomplete,
+    };
+    // Patterns do not apply to a stream. Those of a profile are meant for its paths.
+    const excludesUnmatched = stream === undefined ? exclusion.unmatched() : [];
+    const found = { excludesUnmatched, skippedRepositories: ownRepository.skipped };
+    const isEncrypted = repository.config.encryption !== undefined;
+    const isDryRun = options.dryRun === true;
+    const result = { snapshot, isDryRun, isEncrypted, summary, parentId: parent?.id, problems, ...counts, ...found };
+    if (isDryRun) return { ...result, snapshotId: undefined };
+    // Another process may have deleted that snapshot meanwhile.
+    const isUnchanged = options.skipIfUnchanged === true && parent?.wholeTree === snapshot.tree;
+    if (isUnchanged && (await repository.files.snapshotIds()).includes(parent.id)) {
+      await continuation.end(repository).catch(unlessBackendError);
+      leaveState(repository, opened);
+      return { ...result, snapshotId: undefined };
+    }
+    const [committed] = await commitSnapshots(
+      given,
+      chunks,
+      [() => encodeSnapshot(snapshot)],
+      manifestsWithoutCopy(opened),
+    );
+    warnOfOffline(context, chunks.offlinePacks);
+    await continuation.end(repository).catch(unlessBackendError);
+    await refreshCheckpoint(given, chunks);
+    return { ...result, snapshotId: committed!.id };
+  });
+}
+
+/** @throws UsageError */
+async function planBackup(options: BackupOptions, onProblem: (problem: SourceProblem) => void): Promise<SourcePlan> {
+  const { stream, sources, reliesOn, verifyReused, cwd, listed } = options;
+  assertReadData(verifyReused);
+  if (stream === undefined) return await planSources(sources, cwd, onProblem, listed);
+  if (sources.length > 0) throw new UsageError('a stream and sources cannot be combined');
+  if (reliesOn !== undefined)
+    throw new UsageError('a stream cannot rely on another domain, because it cannot be read again');
+  if (verifyReused !== undefined)
+    throw new UsageError('the reused chunks of a stream cannot be verified, because it cannot be read again');
+  return planStream(stream);
+}
+
+/** A time that the user has given is no sign of a wrong clock. */
+function warnOfOrder(
+  { context, options, repository, opened }: Parameters<typeof storeVerified>[0],
+  snapshot: Snapshot,
+): void {
+  const newest = options.time === undefined ? newerOfGroup(repository.files, opened, snapshot) : undefined;
+  if (newest !== undefined) context.onNotice?.({ kind: 'dated-before-newest', newest });
+}
+
+function warnOfOffline({ onNotice }: OperationContext, packs: readonly { readonly sizeBytes: number }[]): void {
+  const packBytes = packs.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+  if (packs.length > 0) onNotice?.({ kind: 'relies-on-offline', packCount: packs.length, packBytes });
+}
+
+/** The snapshot is saved. A record that remains is replaced by the next backup of these paths. */
+function unlessBackendError(error: unknown): void {
+  if (!(error instanceof BackendError)) throw error;
+}

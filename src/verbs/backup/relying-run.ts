@@ -1,0 +1,93 @@
+import type { NamedDomain } from '../../core/format/snapshot-marks.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import { Pacer } from '../../core/session/context.ts';
+import type { Lender } from '../../realm/lending/lender.ts';
+import { BackupRun } from './backup-run.ts';
+import type { BackupRunOptions, StoredSources } from './backup-run.ts';
+import { NotKeptError } from '../../core/saving/offered-chunks.ts';
+import { unreliablePackIds } from '../../core/saving/relied-packs.ts';
+import type { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
+import { ReusedSample } from '../../core/saving/reused-sample.ts';
+import type { VerifiedReuse } from '../../core/saving/reused-sample.ts';
+
+type Given = Omit<BackupRunOptions, 'lender' | 'unreliable'> & {
+  readonly problems: unknown[];
+  /** Packs with wrong chunks. */
+  readonly wrongPacks?: ReadonlySet<string>;
+};
+
+type Verified = Omit<BackupRunOptions, 'lender'> & Given;
+
+/**
+ * Stores the sources. With `reliesOn`, a domain of the realm keeps what it has of them; a dry run only asks what it has. If
+ * it does not keep everything that it had, or cannot be asked any more, all is read again and stored here: what it had is
+ * not in memory any more.
+ */
+async function storeRelying(asked: Given): Promise<StoredSources> {
+  const { context, repository, options } = asked;
+  const known = await unreliablePackIds(context, repository, asked.opened, options.force !== true);
+  const unreliable = new Set([...known, ...(asked.wrongPacks ?? [])]);
+  const given = { ...asked, unreliable };
+  const { reliesOn } = options;
+  if (reliesOn === undefined) return await withReliance(given, undefined);
+  const { Lender: Opened } = await import('../../realm/lending/lender.ts');
+  const lender = await Opened.open(context, repository, reliesOn);
+  if (lender === undefined) return await withReliance(given, undefined);
+  try {
+    return await withReliance(given, lender);
+  } catch (error) {
+    if (!(error instanceof NotKeptError)) throw error;
+    context.onNotice?.({ kind: 'chunks-not-kept', domain: lender.lender.name });
+    // They are found again.
+    given.problems.length = 0;
+    return await withReliance(given, undefined);
+  } finally {
+    await lender.close();
+  }
+}
+
+export interface VerifiedSources extends StoredSources {
+  /** Undefined if that was not asked for. */
+  readonly verified: VerifiedReuse | undefined;
+}
+
+/**
+ * Stores the sources, and verifies some of the chunks that were not stored because the repository has them. Somebody who
+ * can add packs may have stored other bytes under their ids. If one is wrong, the sources are stored again without
+ * relying on the packs with wrong chunks: that reads only the files that need those packs.
+ */
+export async function storeVerified(asked: Given): Promise<VerifiedSources> {
+  const { context, options, opened } = asked;
+  if (options.verifyReused === undefined) return { ...(await storeRelying(asked)), verified: undefined };
+  const sample = new ReusedSample(options.verifyReused);
+  const stored = await storeRelying({ ...asked, sample });
+  const verified = await sample.verify(opened, new Pacer(context));
+  const { wrongCount, exampleId, packIds } = verified;
+  if (exampleId === undefined) return { ...stored, verified };
+  const isStored = options.dryRun !== true;
+  context.onNotice?.({ kind: 'reused-wrong', chunkCount: wrongCount, exampleId, isStored });
+  if (!isStored) return { ...stored, verified };
+  // They are found again.
+  asked.problems.length = 0;
+  return { ...(await storeRelying({ ...asked, wrongPacks: packIds })), verified };
+}
+
+/** The manifest names the domains on which the snapshot relies, those of earlier backups too. */
+async function withReliance(given: Verified, lender: Lender | undefined): Promise<StoredSources> {
+  const stored = await new BackupRun({ ...given, lender }).store();
+  const { chunks, snapshot } = stored;
+  const borrowed = chunks.borrowed.chunks > 0 ? [lender!.lender] : [];
+  const reliesOn = await lendersOf(given.repository, chunks, borrowed);
+  return reliesOn.length === 0 ? stored : { ...stored, snapshot: { ...snapshot, reliesOn } };
+}
+
+/** The domains on which a new snapshot relies. `known`: those of which this command has borrowed. */
+export async function lendersOf(
+  repository: Repository,
+  { borrowedPacks }: Pick<RepositoryChunkSaver, 'borrowedPacks'>,
+  known: readonly NamedDomain[] = [],
+): Promise<readonly NamedDomain[]> {
+  if (borrowedPacks.length === 0) return known;
+  const { lendersOfPacks } = await import('../../realm/lending/lenders-of.ts');
+  return await lendersOfPacks(repository, borrowedPacks, known);
+}

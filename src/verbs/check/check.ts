@@ -1,0 +1,247 @@
+import { isDamage } from '../../core/errors.ts';
+import type { PackContents } from '../../core/format/pack.ts';
+import type { OpenedState } from '../../core/repository/opened-state.ts';
+import { REALM_NAME, snapshotName } from '../../core/format/layout.ts';
+import { withoutCondemned } from '../../core/repository/listing.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import { findWrongCheckpoints } from '../../core/damage/state-comparison.ts';
+import { findDamagedHolds } from '../../core/removing/damaged-holds.ts';
+import type { Finding } from '../../core/damage/findings.ts';
+import { findDamage } from '../../core/damage/damage-findings.ts';
+import type { BorrowedFrom } from '../../realm/lending/borrowed-check.ts';
+import { PackCheck, wasReadSound } from '../../core/damage/pack-check.ts';
+import { findCopyProblems } from './copy-problems.ts';
+import { assertReadData, packSelector } from '../../core/damage/pack-selector.ts';
+import type { ReadData } from '../../core/damage/pack-selector.ts';
+import { findScope } from './snapshot-scope.ts';
+import { FileSizeCheck } from '../../core/damage/file-sizes.ts';
+import { findMisplaced } from '../../core/damage/misplaced-files.ts';
+import { SHARED_BLOCK_BYTES, surveyRepository } from '../../core/damage/repository-survey.ts';
+import type { Survey } from '../../core/damage/repository-survey.ts';
+import { beginPhase, uncachedContext, withRepository } from '../../core/session/context.ts';
+import type { OperationContext } from '../../core/session/context.ts';
+import type { Notice } from '../../core/session/notices.ts';
+import { assertCountable, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
+import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
+import type { PackReport } from '../../core/store/pack-report.ts';
+
+export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/damage/findings.ts';
+export type { ReadData } from '../../core/damage/pack-selector.ts';
+export type { PackProblem } from '../../core/store/pack-report.ts';
+
+export interface CheckOptions {
+  /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
+  readonly readData?: ReadData;
+  /** Says which packs were read before, so that they are left out. A pack never changes. */
+  readonly isKnown?: (repositoryId: string) => (packId: string) => boolean;
+  /** Only the snapshots with these names and what they need: ids, `latest` or `latest~N`. */
+  readonly selectors?: readonly string[];
+  /** Only the snapshots that match, and what they need. */
+  readonly filter?: SnapshotFilter;
+}
+
+export interface CheckResult {
+  readonly findings: readonly Finding[];
+  readonly repositoryId: string;
+  readonly readData: boolean;
+  /** Whether only some snapshots were meant, and what they need. */
+  readonly isSelection: boolean;
+  readonly snapshotsChecked: number;
+  readonly chunksChecked: number;
+  readonly packsChecked: number;
+  /** Packs whose whole content was read. */
+  readonly packsRead: number;
+  readonly bytesRead: number;
+  /** The ids of all packs that were checked, and of those that were read and have no damaged copy. */
+  readonly packIds: readonly string[];
+  readonly soundIds: readonly string[];
+  /** The size of all packs that were checked. */
+  readonly packBytes: number;
+  /** What other domains keep for the snapshots. Only if all snapshots are checked. */
+  readonly borrowed: readonly BorrowedFrom[];
+  /** For which domains the repository keeps chunks. */
+  readonly heldFor: readonly string[];
+  /** Names of files and directories in the repository that do not belong to ldm. They are ignored. */
+  readonly foreignNames: readonly string[];
+  /** Names of the groups that could not be reached. */
+  readonly offlineGroups: readonly string[];
+}
+
+type Checked = Pick<
+  CheckResult,
+  'findings' | 'snapshotsChecked' | 'chunksChecked' | 'borrowed' | 'heldFor' | 'foreignNames'
+> & {
+  readonly reports: readonly PackReport[];
+};
+
+/** Verifies that everything is present and unchanged since it was stored. Changes nothing. */
+export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
+  assertReadData(options.readData);
+  const { selectors = [], filter = {}, readData } = options;
+  const older: Finding[] = [];
+  const onNotice = (notice: Notice): void => {
+    if (notice.kind === 'older-state') older.push({ severity: 'warning', ...notice });
+    else context.onNotice?.(notice);
+  };
+  return await withRepository({ ...uncachedContext(context), onNotice }, 'read', async (repository) => {
+    beginPhase(context.progress, 'checking');
+    repository.shareBlocks(SHARED_BLOCK_BYTES);
+    const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
+    const run = { context, repository, readData, isKnown: options.isKnown?.(repository.config.repositoryId) };
+    const { findings, reports, ...counts } = isSelection
+      ? await checkSelection(run, { selectors, filter })
+      : await checkAll(run);
+    const sizes = reports.map(({ pack }) => pack.sizeBytes);
+    return {
+      findings: [...older, ...findings],
+      repositoryId: repository.config.repositoryId,
+      readData: readData !== undefined,
+      isSelection,
+      ...counts,
+      packsChecked: reports.length,
+      packsRead: reports.filter(({ bytesRead }) => bytesRead > 0).length,
+      packIds: reports.map(({ pack }) => pack.id),
+      soundIds: reports.filter(wasReadSound).map(({ pack }) => pack.id),
+      bytesRead: reports.reduce((total, report) => total + report.bytesRead, 0),
+      packBytes: sizes.reduce((total, sizeBytes) => total + sizeBytes, 0),
+      offlineGroups: (repository.groups?.all ?? []).filter(({ isOnline }) => !isOnline).map(({ entry }) => entry.name),
+    };
+  });
+}
+
+interface CheckRun {
+  readonly context: OperationContext;
+  readonly repository: Repository;
+  readonly readData: ReadData | undefined;
+  readonly isKnown?: ((packId: string) => boolean) | undefined;
+}
+
+async function checkAll({ context, repository, readData, isKnown = () => false }: CheckRun): Promise<Checked> {
+  // Before the trees are read, so that those in verified packs are read with them.
+  const listing = withoutCondemned(await repository.files.listAll({ isExact: true }));
+  const isRead = packSelector(readData, listing.packs);
+  const packs = new PackCheck(context, repository, listing.packs, ({ id }) => isRead(id) && !isKnown(id));
+  const first = await surveyRepository(repository, listing, isDamage);
+  await packs.verify([...first.packs.values()]);
+  const opened = await repository.openState({ isExact: true });
+  const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
+  const unindexed = await findUnindexedPacks(repository, opened, survey);
+  const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
+  const realm = await checkRealm({ context, repository, readData }, opened);
+  const foreignNames = await repository.files.foreignNames(opened.listing);
+  const sizes = new FileSizeCheck();
+  const recounted = await repository.openState({ ignoreCheckpoints: true, isExact: true, onTree: sizes.onTree });
+  const findings = [
+    ...survey.findings,
+    ...unindexed.findings,
+    ...lostSegments(opened),
+    ...(await lostSnapshots(repository, opened)),
+    ...(await findWrongCheckpoints(repository, opened, recounted)),
+    ...(await findDamage(recounted, reports)),
+    ...(await findCopyProblems(repository, recounted, reports)),
+    ...(await sizes.findings(recounted)),
+    ...realm.findings,
+    ...findMisplaced(foreignNames),
+  ];
+  const chunksChecked = recounted.state.filter.liveCount;
+  const { borrowed, heldFor } = realm;
+  return { findings, reports, snapshotsChecked: survey.snapshotCount, chunksChecked, borrowed, heldFor, foreignNames };
+}
+
+/** What domains of a realm keep for each other. */
+async function checkRealm(
+  { context, repository, readData }: CheckRun,
+  opened: OpenedState,
+): Promise<Pick<CheckResult, 'findings' | 'borrowed' | 'heldFor'>> {
+  if (repository.config.realmId === undefined) return { findings: [], borrowed: [], heldFor: [] };
+  const { checkBorrowed } = await import('../../realm/lending/borrowed-check.ts');
+  const { listings } = await repository.files.readSnapshots();
+  const heldFor = [...new Set(listings.flatMap(({ snapshot: { hold } }) => (hold === undefined ? [] : [hold.name])))];
+  // A part of the packs: what other domains keep is in none of them.
+  const readsData = readData === true;
+  const { borrowed, findings } = await checkBorrowed(context, repository, opened, readsData);
+  const damaged = await findDamagedHolds(repository, opened);
+  const lost = borrowed.length + heldFor.length === 0 ? [] : await findLostMembership(repository);
+  return { borrowed, findings: [...lost, ...findings, ...damaged], heldFor: heldFor.sort() };
+}
+
+/** For a repository that must be a member. A damaged file is found by the survey. */
+async function findLostMembership({ files }: Repository): Promise<Finding[]> {
+  try {
+    if ((await files.readRealm()) !== undefined) return [];
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return [];
+  }
+  return [{ severity: 'error', kind: 'realm-missing', name: REALM_NAME }];
+}
+
+/** Verifies the small files of the repository, and what the chosen snapshots need. Counts nothing again. */
+async function checkSelection(
+  { context, repository, readData }: CheckRun,
+  choice: Required<Pick<CheckOptions, 'selectors' | 'filter'>>,
+): Promise<Checked> {
+  const sizes = new FileSizeCheck();
+  const opened = await repository.openState({ onTree: sizes.onTree });
+  const selected = selectSnapshots(context, await repository.files.readSnapshots(), choice);
+  assertCountable(choice.selectors, opened.damage.lostSnapshots);
+  const survey = await surveyRepository(repository, opened.listing, isDamage);
+  const scope = await findScope(
+    opened,
+    selected.map(({ id }) => id),
+  );
+  const needed = [...survey.packs.values()].filter(({ id }) => scope.packIds.has(id));
+  const isRead = packSelector(readData, new Map(needed.map(({ id, sizeBytes }) => [id, sizeBytes])));
+  const packs = new PackCheck(context, repository, opened.listing.packs, ({ id }) => isRead(id));
+  const reports = await packs.verify(needed);
+  const findings = [
+    ...survey.findings,
+    ...(await findDamage(opened, reports, scope)),
+    ...(await findCopyProblems(repository, opened, reports)),
+    ...(await sizes.findings(opened, scope.snapshots)),
+  ];
+  const counts = { snapshotsChecked: scope.snapshots.size, chunksChecked: scope.chunkCount };
+  return { findings, reports, ...counts, borrowed: [], heldFor: [], foreignNames: [] };
+}
+
+/** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */
+async function findUnindexedPacks(
+  repository: Repository,
+  { listing, damage }: OpenedState,
+  { findings, packs }: Survey,
+): Promise<{ readonly packs: PackContents[]; readonly findings: Finding[] }> {
+  const found: { packs: PackContents[]; findings: Finding[] } = { packs: [], findings: [] };
+  if (damage.lostSegments.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
+  const unindexed = [...listing.packs].filter(([packId]) => !packs.has(packId));
+  const read = async ([packId, sizeBytes]: readonly [string, number]): Promise<PackContents | undefined> =>
+    repository.packs.readSoundContents(packId, sizeBytes, isDamage);
+  for await (const [[packId], reading] of repository.files.prefetch(unindexed, read)) {
+    const pack = await reading;
+    if (pack === undefined) found.findings.push(unreadablePack(packId));
+    else found.packs.push(pack);
+  }
+  return found;
+}
+
+function unreadablePack(packId: string): Finding {
+  const problems = [{ kind: 'footer-unreadable' }] as const;
+  return { severity: 'error', kind: 'pack-damaged', packId, problems, impact: undefined };
+}
+
+async function lostSnapshots({ files }: Repository, { damage, listing, remembered }: OpenedState): Promise<Finding[]> {
+  const listed = new Set(listing.snapshotIds);
+  const unknown = new Set([...damage.snapshots.keys()].filter((id) => !listed.has(id)));
+  const findings: Finding[] = [];
+  for (const snapshotId of [...damage.lostSnapshots, ...unknown]) {
+    // A snapshot that was undeleted between two listings is in neither of them.
+    if (await files.exists(snapshotName(snapshotId))) continue;
+    const isRepairable = remembered.has(snapshotId);
+    const outlook = unknown.has(snapshotId) ? 'copy-damaged' : isRepairable ? 'repairable' : 'gone';
+    findings.push({ severity: 'error', kind: 'snapshot-lost', snapshotId, outlook });
+  }
+  return findings;
+}
+
+function lostSegments({ damage }: OpenedState): Finding[] {
+  return damage.lostSegments.map((segmentId) => ({ severity: 'error', kind: 'segment-missing', segmentId }));
+}

@@ -1,0 +1,104 @@
+import type { Command } from 'commander';
+import { UsageError } from '../../core/errors.ts';
+import type { CheckResult, ReadData } from './check.ts';
+import type { LastCheck } from '../../console/check-memory.ts';
+import type { CommandRunner } from '../../console/command-runner.ts';
+import { REPOSITORY_EXIT_CODES, exitCodeOfCheck } from '../../console/exit-codes.ts';
+import { formatHelpFooter } from '../../console/options/help-footer.ts';
+import { omitUndefined } from '../../console/options/omit-undefined.ts';
+import { partValue, subsetValue } from '../../console/options/option-values.ts';
+import { addSnapshotFilters, snapshotFilterOf } from '../../console/options/snapshot-filter-options.ts';
+import type { SnapshotFilterFlags } from '../../console/options/snapshot-filter-options.ts';
+
+interface CheckFlags extends SnapshotFilterFlags {
+  readonly readData?: ReadData;
+  readonly readDataSubset?: ReadData;
+  readonly new?: boolean;
+  /** False with --no-key. */
+  readonly key: boolean;
+}
+
+const FOOTER = {
+  examples: [
+    ['ldm check', 'structure and reference counts'],
+    ['ldm check --read-data', 'all data'],
+    ['ldm check --read-data=1/7', 'a seventh of it, for every day of the week'],
+    ['ldm check --read-data-subset 5%', 'other data each time, for every night'],
+    ['ldm check --read-data --new', 'what was added since, for every night: finds chunks that a client has forged'],
+    ['ldm check latest --read-data', 'can the newest snapshot be restored?'],
+    ['ldm check --no-key', 'on the machine that stores the repository: finds damaged files, not missing ones'],
+  ],
+  exitCodes: REPOSITORY_EXIT_CODES,
+  meanings: { 4: 'damage was found' },
+} as const;
+
+export function defineCheck(program: Command, runner: CommandRunner): void {
+  const command = program
+    .command('check')
+    .description('Verify the repository, or what some snapshots need. Changes nothing; `ldm repair` does.')
+    .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N (default: everything)')
+    .option('--read-data [n/m]', 'also read and verify all data, or the n-th of m parts', partValue)
+    .option(
+      '--read-data-subset <part>',
+      'read a part of the data: n/m, or packs chosen at random: 5%, 2GiB',
+      subsetValue,
+    )
+    .option('--new', 'with --read-data: only the packs that this machine has not read and found sound before')
+    .option('--no-key', 'need no password: only compare every stored file with the digest in its name');
+  addSnapshotFilters(command)
+    .addHelpText('after', formatHelpFooter(FOOTER))
+    .action(
+      runner.inSession(async ({ context, output, checksDirectory }, selectors: string[], flags: CheckFlags) => {
+        if (flags.readData !== undefined && flags.readDataSubset !== undefined) {
+          throw new UsageError('--read-data and --read-data-subset cannot be combined');
+        }
+        const readData = flags.readData ?? flags.readDataSubset;
+        const filter = snapshotFilterOf(flags);
+        assertNewFits(flags, selectors.length > 0 || Object.keys(filter).length > 0);
+        if (!flags.key) {
+          if (selectors.length > 0 || Object.keys(filter).length > 0) {
+            throw new UsageError('--no-key cannot be restricted to snapshots: which files they need is encrypted');
+          }
+          const [{ checkStorage }, { reportStorageCheck }] = await Promise.all([
+            import('./check-storage.ts'),
+            import('./report.ts'),
+          ]);
+          const found = await checkStorage(context, omitUndefined({ readData }));
+          reportStorageCheck(output, found);
+          return exitCodeOfCheck(found);
+        }
+        const [{ check }, { reportCheck }, { rememberCheck }, { recallReadPacks, rememberReadPacks }] =
+          await Promise.all([
+            import('./check.ts'),
+            import('./report.ts'),
+            import('../../console/check-memory.ts'),
+            import('./read-packs.ts'),
+          ]);
+        const place = { directory: checksDirectory, location: context.backend.location };
+        const isKnown = (repositoryId: string): ((id: string) => boolean) =>
+          recallReadPacks({ ...place, repositoryId });
+        const onlyNew = flags.new === true ? { isKnown } : {};
+        const result = await check(context, { selectors, filter, ...omitUndefined({ readData }), ...onlyNew });
+        if (flags.new === true) rememberReadPacks({ ...place, ...result }, result.packIds, result.soundIds);
+        if (!result.isSelection) rememberCheck(checksDirectory, result.repositoryId, lastCheckOf(result));
+        reportCheck(output, result);
+        return exitCodeOfCheck(result);
+      }),
+    );
+}
+
+/** @throws UsageError */
+function assertNewFits({ new: isNew, readData, key }: CheckFlags, isSelection: boolean): void {
+  if (isNew !== true) return;
+  if (readData === undefined) throw new UsageError('--new needs --read-data');
+  if (isSelection) throw new UsageError('--new cannot be restricted to snapshots');
+  if (!key) throw new UsageError('--new needs the key: without it, nobody can tell whether a chunk has the right id');
+}
+
+function lastCheckOf({ findings, bytesRead, packBytes }: CheckResult): LastCheck {
+  return {
+    time: new Date().toISOString(),
+    readShare: packBytes === 0 ? 1 : bytesRead / packBytes,
+    errorCount: findings.filter(({ severity }) => severity === 'error').length,
+  };
+}

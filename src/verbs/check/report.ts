@@ -1,0 +1,120 @@
+import type { CheckResult, Finding } from './check.ts';
+import type { StorageCheckResult } from './check-storage.ts';
+import { formatBytes } from '../../core/util/format-bytes.ts';
+import { escapeForTerminal } from '../../console/output/display-path.ts';
+import type { Output } from '../../console/output/output.ts';
+import { countNoun, formatCount, formatPercent } from '../../console/output/words.ts';
+import { findingFields, formatFindings, whatHelps } from '../../console/reports/finding-lines.ts';
+
+/** Reports the findings of `check`. They are results, so they go to stdout, even with `--quiet`. */
+export function reportCheck(output: Output, result: CheckResult): void {
+  const errorCount = reportFindings(output, result.findings, {
+    snapshots_checked: result.snapshotsChecked,
+    chunks_checked: result.chunksChecked,
+    packs_checked: result.packsChecked,
+    selection: result.isSelection,
+    read_data: result.readData,
+    packs_read: result.packsRead,
+    bytes_read: result.bytesRead,
+    pack_bytes: result.packBytes,
+    foreign_files: result.foreignNames.length,
+    ...borrowedFields(result),
+  });
+  for (const line of describeBorrowed(result)) output.remark(line);
+  const read = result.readData ? `, ${formatBytes(result.bytesRead)} read and verified` : '';
+  output.remark(
+    `checked ${countNoun(result.snapshotsChecked, 'snapshot')}, ${countNoun(result.chunksChecked, 'chunk')}, ${countNoun(result.packsChecked, 'pack')}${read}`,
+  );
+  if (result.foreignNames.length > 0) output.remark(describeForeign(result.foreignNames));
+  if (errorCount > 0) {
+    output.line(`${countNoun(errorCount, 'error')} found`);
+    const helps = whatHelps(result.findings);
+    if (result.offlineGroups.length > 0) output.line(describeOffline(result.offlineGroups));
+    else {
+      output.line('`ldm repair --dry-run` prints what can be repaired.');
+      if (helps !== undefined) output.line(helps);
+    }
+  } else output.remark(`no errors found: ${describeProof(result)}`);
+}
+
+/** What domains keep for each other. */
+function describeBorrowed({ borrowed, heldFor }: CheckResult): string[] {
+  return [
+    ...borrowed.map(
+      ({ name, chunks, bytes }) =>
+        `relies on the domain ${escapeForTerminal(name)} for ${countNoun(chunks, 'chunk')} (${formatBytes(bytes)})`,
+    ),
+    ...heldFor.map((name) => `keeps chunks for the domain ${escapeForTerminal(name)}`),
+  ];
+}
+
+function describeForeign(names: readonly string[]): string {
+  const such = names.length === 1 ? `: ${escapeForTerminal(names[0]!)}` : `, such as ${escapeForTerminal(names[0]!)}`;
+  return `ignored ${countNoun(names.length, 'file')} that ldm has not written${such}`;
+}
+
+function borrowedFields({ borrowed, heldFor }: CheckResult): Record<string, unknown> {
+  if (borrowed.length + heldFor.length === 0) return {};
+  return {
+    relies_on: borrowed.map(({ domainId, name, chunks, bytes }) => ({ domain_id: domainId, name, chunks, bytes })),
+    held_for: heldFor,
+  };
+}
+
+function describeOffline(names: readonly string[]): string {
+  const groups = names.length === 1 ? `the group ${names[0]}, which is` : `the groups ${names.join(', ')}, which are`;
+  return `What is missing or damaged may be sound in ${groups} offline: make everything available and check again first.`;
+}
+
+/** Says what a check without errors has proved. */
+function describeProof(result: CheckResult): string {
+  if (result.findings.some(({ kind }) => kind === 'lender-unreachable'))
+    return 'but the snapshots also need other domains, which could not be asked';
+  const { isSelection, snapshotsChecked, readData, packsChecked, packsRead, bytesRead, packBytes } = result;
+  const isOne = isSelection && snapshotsChecked === 1;
+  const subject = isOne ? 'this snapshot' : `${isSelection ? 'these' : 'the'} snapshots`;
+  if (readData && packsRead === packsChecked) return `${subject} can be restored completely`;
+  const isThere = `everything that ${subject} ${isOne ? 'needs' : 'need'} is there`;
+  if (!readData) return `${isThere}; its content was not read (use --read-data)`;
+  const share = formatPercent(packBytes === 0 ? 1 : bytesRead / packBytes);
+  return `${isThere}; ${share} of it was read, in ${formatCount(packsRead)} of ${countNoun(packsChecked, 'pack')}`;
+}
+
+/** The same for `check --no-key`, with what it cannot see. */
+export function reportStorageCheck(output: Output, result: StorageCheckResult): void {
+  const { filesChecked, packsChecked, bytesRead, checkpointsUnverified } = result;
+  const errorCount = reportFindings(output, result.findings, {
+    no_key: true,
+    encrypted: result.isEncrypted,
+    files_checked: filesChecked,
+    packs_checked: packsChecked,
+    checkpoints_unverified: checkpointsUnverified,
+    bytes_read: bytesRead,
+    foreign_files: result.foreignNames.length,
+  });
+  if (result.foreignNames.length > 0) output.remark(describeForeign(result.foreignNames));
+  output.remark(
+    `checked ${countNoun(filesChecked, 'file')}, ${formatCount(packsChecked)} of them packs: ${formatBytes(bytesRead)} read and compared with the digests in the names`,
+  );
+  if (checkpointsUnverified > 0)
+    output.remark(
+      `${countNoun(checkpointsUnverified, 'checkpoint')} could only be read: encrypted, and named by a number`,
+    );
+  if (errorCount > 0) {
+    output.line(`${countNoun(errorCount, 'error')} found`);
+    output.line('`ldm check` without --no-key shows which files of which snapshots are affected.');
+  } else output.remark('no errors found in the files that are there');
+  output.remark(NOT_SEEN);
+}
+
+const NOT_SEEN =
+  'Missing files and older states that were put back are not seen without a key: `ldm check` on a machine that makes backups sees them.';
+
+/** Prints the findings and the summary. Returns the number of errors. */
+function reportFindings(output: Output, findings: readonly Finding[], summary: Record<string, unknown>): number {
+  for (const finding of findings) output.message('finding', findingFields(finding));
+  const errorCount = findings.filter(({ severity }) => severity === 'error').length;
+  output.message('summary', { num_errors: errorCount, num_warnings: findings.length - errorCount, ...summary });
+  for (const line of output.json ? [] : formatFindings(findings)) output.line(line);
+  return errorCount;
+}

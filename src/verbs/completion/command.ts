@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import { Argument } from 'commander';
+import type { CommandRunner } from '../../console/command-runner.ts';
+import type { Completion } from './candidates.ts';
+import type { Cursor } from './command-line.ts';
+import { EXIT_SUCCESS } from '../../console/exit-codes.ts';
+import { formatHelpFooter } from '../../console/options/help-footer.ts';
+import type { Session } from '../../console/session.ts';
+
+const SHELLS = ['bash', 'zsh', 'fish'];
+
+export function defineCompletion(program: Command, runner: CommandRunner): void {
+  program
+    .command('completion')
+    .description('Print a script that completes commands, options and snapshots in a shell.')
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .addHelpText(
+      'after',
+      formatHelpFooter({
+        examples: [
+          ['ldm completion bash > ~/.local/share/bash-completion/completions/ldm', 'for bash, from the next start on'],
+          ['ldm completion zsh > ~/.zfunc/_ldm', 'for zsh, if ~/.zfunc is in $fpath before compinit'],
+          ['ldm completion fish > ~/.config/fish/completions/ldm.fish', 'for fish'],
+        ],
+      }),
+    )
+    .action(async (shell: string) => {
+      const { COMPLETION_SCRIPTS } = await import('./scripts.ts');
+      process.stdout.write(COMPLETION_SCRIPTS[shell]!);
+    });
+  defineComplete(program, runner);
+}
+
+/** What the scripts call. It prints nothing but candidates, and never fails. */
+function defineComplete(program: Command, runner: CommandRunner): void {
+  program
+    .command('complete', { hidden: true })
+    .argument('<shell>')
+    .argument('[words...]')
+    .action(async (shell: string, given: string[], _flags: object, command: Command) => {
+      const [{ wordsToComplete, formatAnswer }, { readCommandLine }, { complete }] = await Promise.all([
+        import('./answer.ts'),
+        import('./command-line.ts'),
+        import('./candidates.ts'),
+      ]);
+      const cursor = readCommandLine(program, wordsToComplete(shell, given));
+      const found = complete(cursor);
+      const isStored = found.wanted === 'snapshots' || found.wanted === 'snapshot paths';
+      const completion = isStored ? await completeStored(runner, command, cursor, found) : found;
+      process.stdout.write(formatAnswer(shell, cursor, completion));
+    });
+}
+
+/** Asks the repository that the words name. Without one, or without its password, there are no candidates. */
+async function completeStored(
+  runner: CommandRunner,
+  command: Command,
+  cursor: Cursor,
+  found: Completion,
+): Promise<Completion> {
+  const program = command.parent!;
+  for (const [name, value] of cursor.options) {
+    if (program.options.some((option) => option.attributeName() === name)) program.setOptionValue(name, value);
+  }
+  program.setOptionValue('json', false).setOptionValue('progress', false).setOptionValue('lockWait', 0);
+  let completion: Completion = { ...found, candidates: [] };
+  const ask = async ({ context }: Session): Promise<number> => {
+    const { snapshotCandidates, snapshotPathCandidates } = await import('./stored-candidates.ts');
+    const quiet = { ...context, onNotice: undefined };
+    const candidates =
+      found.wanted === 'snapshots'
+        ? await snapshotCandidates(quiet, cursor.command.name() === 'undelete')
+        : await snapshotPathCandidates(quiet, cursor.current);
+    completion = { ...found, candidates };
+    return EXIT_SUCCESS;
+  };
+  await runner
+    .inSession(ask)(command)
+    .catch(() => undefined);
+  return completion;
+}

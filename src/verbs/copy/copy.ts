@@ -1,0 +1,108 @@
+import {
+  LdmError,
+  NoPasswordError,
+  RepositoryNotFoundError,
+  UsageError,
+  WrongPasswordError,
+} from '../../core/errors.ts';
+import { NotEncryptedError } from '../../core/session/unlock.ts';
+import { assertCondemnationsReadable } from '../../core/repository/condemned.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import type { ReusedChunks } from '../../core/saving/backup-tally.ts';
+import { unreliablePackIds } from '../../core/saving/relied-packs.ts';
+import { warnOfDamage } from '../../core/saving/problems.ts';
+import { beginPhase, contextAt, withRepository } from '../../core/session/context.ts';
+import type { OperationContext, OtherRepository } from '../../core/session/context.ts';
+import { CopyRun } from './copy-run.ts';
+import type { CopiedSnapshot, CopySides } from './copy-run.ts';
+import { selectForCopy } from './select-for-copy.ts';
+import type { CopyProblem, CopySelection } from './select-for-copy.ts';
+
+export type { CopiedSnapshot } from './copy-run.ts';
+export type { CopyAmount } from './estimate.ts';
+export type { CopyProblem } from './select-for-copy.ts';
+
+export interface CopyOptions extends CopySelection {
+  readonly destination: OtherRepository;
+  /** Reads only trees, and predicts what would be added. */
+  readonly dryRun?: boolean;
+  /** Called for each snapshot that is copied or was copied before, oldest first. */
+  readonly onSnapshot?: (copied: CopiedSnapshot) => void;
+}
+
+export interface CopyResult {
+  readonly dryRun: boolean;
+  /** The place of the destination. */
+  readonly destination: string;
+  /** Oldest first. */
+  readonly snapshots: readonly CopiedSnapshot[];
+  /** Bytes of the packs that were written. */
+  readonly storedBytes: number;
+  /** Chunks that the destination had and no snapshot needed, left by an interrupted copy or a delete. */
+  readonly reused: ReusedChunks;
+  /**
+   * Whether a dry run is exact. It is not if ids or chunkers differ: what the destination has from elsewhere is not
+   * found without reading the files, and other chunks are a little more or less.
+   */
+  readonly isExact: boolean;
+  /** Snapshots that were not copied. */
+  readonly problems: readonly CopyProblem[];
+}
+
+/**
+ * Copies snapshots from the repository of the context to another one, which may have other keys and another chunker.
+ * Stores only what is missing there, and commits each snapshot as soon as it is complete, so that a copy that was
+ * interrupted can be repeated. A snapshot that cannot be read is reported and left out.
+ */
+export async function copySnapshots(context: OperationContext, options: CopyOptions): Promise<CopyResult> {
+  const there = contextAt(context, options.destination);
+  // No deadlock: both locks are shared, and an exclusive lock is never held by a process that waits for another one.
+  return await withRepository(contextAt(context), 'read', async (source) => {
+    const copy = async (destination: Repository): Promise<CopyResult> =>
+      copyBetween({ context, source, there, destination }, options);
+    return await withRepository(there, 'add', copy).catch((error: unknown) => {
+      throw aboutDestination(error, there.backend.location);
+    });
+  });
+}
+
+async function copyBetween(sides: CopySides, options: CopyOptions): Promise<CopyResult> {
+  const { context, source, there, destination } = sides;
+  assertDifferent(sides);
+  beginPhase(context.progress, 'opening');
+  const all = await source.files.readSnapshots();
+  const from = await source.openState();
+  const to = await destination.openState();
+  assertCondemnationsReadable(to.listing.condemned);
+  warnOfDamage(there, to);
+  const unreliable = await unreliablePackIds(there, destination, to);
+  const selected = selectForCopy(context, from, all, options);
+  const { dryRun = false, onSnapshot } = options;
+  const done = await new CopyRun({ ...sides, from, to, unreliable, all, dryRun, onSnapshot }).run(selected);
+  return { dryRun, destination: there.backend.location, ...done };
+}
+
+/** The places may differ if one is a symlink, and a copy of the files of a repository is the same repository. */
+function assertDifferent({ context, source, there, destination }: CopySides): void {
+  if (source.config.repositoryId !== destination.config.repositoryId) return;
+  const [from, to] = [context.backend.location, there.backend.location];
+  const message =
+    from === to
+      ? `${from} is both the source and the destination`
+      : `${to} is the same repository as ${from}, or a copy of its files`;
+  throw new UsageError(message, { advice: { code: 'choose-other-destination' } });
+}
+
+/** The user may not know which of the two repositories an error is about. */
+function aboutDestination(error: unknown, subject: string): unknown {
+  if (error instanceof RepositoryNotFoundError) {
+    return new RepositoryNotFoundError(error.message, { advice: { code: 'create-destination', subject } });
+  }
+  const message = error instanceof LdmError ? `the destination ${subject}: ${error.message}` : '';
+  if (error instanceof NotEncryptedError) {
+    return new NotEncryptedError(message, { advice: { code: 'accept-plain-destination' } });
+  }
+  const advice = { code: 'give-destination-password' } as const;
+  if (error instanceof WrongPasswordError) return new WrongPasswordError(message, { advice });
+  return error instanceof NoPasswordError ? new NoPasswordError(message, { advice }) : error;
+}

@@ -1,0 +1,53 @@
+import { RefusedError } from '../../core/errors.ts';
+import { findCopies } from '../../core/repository/groups/found-copies.ts';
+import { recoverMetadata } from '../../core/repository/groups/metadata-recovery.ts';
+import type { Recovered } from '../../core/repository/groups/metadata-recovery.ts';
+import { accessOptions, beginPhase, waitingContext } from '../../core/session/context.ts';
+import type { OperationContext } from '../../core/session/context.ts';
+
+export interface GroupRecovery extends Recovered {
+  readonly repositoryId: string;
+  readonly location: string;
+  /** The groups whose copies were used. */
+  readonly from: readonly string[];
+  /** Groups of the repository that were not found. */
+  readonly missing: readonly string[];
+}
+
+export interface GroupRecoveryOptions {
+  /** Accepts that a group which cannot be reached may have a newer state. Default: false. */
+  readonly allowMissing?: boolean;
+}
+
+/**
+ * Makes a repository again, in an empty place, of the copies that its groups have: the place where it was is lost. The other
+ * groups that are known at the given places are used, too.
+ * @throws RefusedError if the place is not empty, a group cannot be reached, or none has a copy
+ */
+export async function recoverFromGroups(
+  context: OperationContext,
+  places: readonly string[],
+  { allowMissing = false }: GroupRecoveryOptions = {},
+): Promise<GroupRecovery> {
+  beginPhase(context.progress, 'recovering');
+  const found = await findCopies(places, context.openPlace);
+  try {
+    const missing = found.missing.map(({ name }) => name);
+    if (missing.length > 0 && !allowMissing) {
+      const where = found.missing.map(({ name, place }) => `${name} at ${place}`).join(', ');
+      throw new RefusedError(`not every group of the repository can be reached: ${where}`, {
+        advice: { code: 'name-missing-groups' },
+      });
+    }
+    const recovered = await recoverMetadata(accessOptions(waitingContext(context), 'exclusive'), found);
+    return {
+      ...recovered,
+      repositoryId: found.repositoryId,
+      location: context.backend.location,
+      from: found.newest.map(({ group }) => group.entry.name),
+      missing,
+    };
+  } finally {
+    await found.close();
+  }
+}

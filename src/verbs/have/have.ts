@@ -1,0 +1,145 @@
+import { SourceError } from '../../core/errors.ts';
+import { currentDirectory } from '../../core/files/paths/current-directory.ts';
+import { absolutePath } from '../../core/files/paths/root-paths.ts';
+import { followLink, listNames } from '../../core/files/source/source-files.ts';
+import { readMetadata } from '../../core/files/source/source-metadata.ts';
+import type { FilterState } from '../../core/ldm/filter-state.ts';
+import { byteStringOf, joinPath } from '../../core/util/byte-string.ts';
+import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
+import { Pacer, beginPhase, withRepository } from '../../core/session/context.ts';
+import type { OperationContext } from '../../core/session/context.ts';
+import { FileCutter } from '../../core/saving/file-cutter.ts';
+
+export interface HaveOptions {
+  /** Files, and directories with everything in them. Relative paths start at the current directory. */
+  readonly paths: readonly PathInput[];
+}
+
+/** A file that was looked for. */
+export interface SoughtFile {
+  /** As it was given, or below a directory that was given. */
+  readonly path: ByteString;
+  readonly sizeBytes: number;
+  /** Whether snapshots have all of its chunks. An empty file has none. */
+  readonly isThere: boolean;
+}
+
+export interface HaveResult {
+  readonly files: number;
+  /** Files of which at least one chunk is not in the repository. */
+  readonly missingFiles: number;
+  readonly bytes: number;
+  readonly missingBytes: number;
+  /** Files and directories that could not be read; each was reported by a notice. */
+  readonly unreadable: number;
+}
+
+/**
+ * Finds out whether the content of files is in the repository, wherever it was backed up from: cuts them as a backup
+ * would, and asks the filter for each chunk that some snapshot uses. Reads the files, and no data of the repository, so
+ * it does not notice damage there. A file is read up to its first chunk that is not there.
+ */
+export async function findContent(
+  context: OperationContext,
+  options: HaveOptions,
+  onFile: (file: SoughtFile) => void,
+): Promise<HaveResult> {
+  return await withRepository(context, 'read', async (repository) => {
+    const { state } = await repository.openState();
+    beginPhase(context.progress, 'comparing');
+    const search = new ContentSearch(context, { state, cutter: new FileCutter(repository), onFile });
+    for (const path of options.paths) await search.run(byteStringOf(path));
+    return search.result;
+  });
+}
+
+interface SearchServices {
+  readonly state: FilterState;
+  readonly cutter: FileCutter;
+  readonly onFile: (file: SoughtFile) => void;
+}
+
+interface FileToSeek {
+  readonly path: ByteString;
+  /** Where it is. */
+  readonly place: ByteString;
+  readonly sizeBytes: number;
+}
+
+class ContentSearch {
+  readonly result: { -readonly [Name in keyof HaveResult]: HaveResult[Name] } = {
+    files: 0,
+    missingFiles: 0,
+    bytes: 0,
+    missingBytes: 0,
+    unreadable: 0,
+  };
+  readonly #context: OperationContext;
+  readonly #services: SearchServices;
+  readonly #pacer: Pacer;
+
+  constructor(context: OperationContext, services: SearchServices) {
+    this.#context = context;
+    this.#services = services;
+    this.#pacer = new Pacer(context);
+  }
+
+  /** A symlink that was named is followed, others are not: they have no content. */
+  async run(named: ByteString): Promise<void> {
+    const open = [named];
+    for (let path = open.pop(); path !== undefined; path = open.pop()) {
+      try {
+        const place = path === named ? (followLink(absolute(path)) ?? absolute(path)) : absolute(path);
+        const { type, sizeBytes } = readMetadata(place);
+        if (type === 'file') await this.#seek({ path, place, sizeBytes });
+        else if (type === 'directory') for (const child of childrenOf(path)) open.push(child);
+      } catch (error) {
+        this.#report(path, error, path === named);
+      }
+    }
+  }
+
+  async #seek({ path, place, sizeBytes }: FileToSeek): Promise<void> {
+    const isThere = await this.#isThere(place);
+    const { result } = this;
+    result.files += 1;
+    result.bytes += sizeBytes;
+    if (!isThere) {
+      result.missingFiles += 1;
+      result.missingBytes += sizeBytes;
+    }
+    this.#services.onFile({ path, sizeBytes, isThere });
+  }
+
+  async #isThere(place: ByteString): Promise<boolean> {
+    const { filter } = this.#services.state;
+    for (const { id } of this.#services.cutter.chunks(place)) {
+      const entry = filter.find(id, 0);
+      if (entry < 0 || !filter.hasLocation(entry) || filter.refs(entry) === 0) return false;
+      const pause = this.#pacer.pause();
+      if (pause !== undefined) await pause;
+    }
+    const pause = this.#pacer.pause();
+    if (pause !== undefined) await pause;
+    return true;
+  }
+
+  #report(path: ByteString, error: unknown, mustExist: boolean): void {
+    if (!(error instanceof SourceError)) throw error;
+    if (error.errno === 'ENOENT' && !mustExist) return;
+    this.result.unreadable += 1;
+    this.#context.onNotice?.({ kind: 'source-problem', path, during: 'read', message: error.message });
+  }
+}
+
+/** In reverse order, since the last one is taken first. */
+function childrenOf(path: ByteString): ByteString[] {
+  return listNames(absolute(path))
+    .map((name) => joinPath(path, name))
+    .reverse();
+}
+
+/** An absolute path must work even if the current directory was deleted. */
+function absolute(path: ByteString): ByteString {
+  return absolutePath(path, path.startsWith('/') ? path : currentDirectory());
+}

@@ -1,0 +1,127 @@
+import { RefusedError } from '../../core/errors.ts';
+import type { KeyRole } from '../../core/format/key-file.ts';
+import type { KeyListing } from '../../core/repository/keys/key-files.ts';
+import { KeyStore } from '../../core/repository/keys/key-store.ts';
+import type { KeyChanges } from '../../core/repository/keys/key-store.ts';
+import { accessOptions } from '../../core/session/context.ts';
+import type { OperationContext, PasswordSource } from '../../core/session/context.ts';
+import { assertNotReplaced, rememberEncrypted } from '../../core/session/repository-memory.ts';
+import { findKeys } from './find-keys.ts';
+import { assertFullRole, withNewPassword, withUnlocked } from '../../core/session/unlock.ts';
+
+export type { KeyListing, ListedKey, UnusableKey } from '../../core/repository/keys/key-files.ts';
+export type { KeyRole } from '../../core/format/key-file.ts';
+
+export interface AddKeyOptions {
+  readonly newPassword: PasswordSource;
+  /** Default: full. */
+  readonly role?: KeyRole;
+  readonly label?: string;
+}
+
+/** Keys that were written, one for each epoch of the master key. */
+export interface AddKeyResult {
+  /** The newest epoch first. */
+  readonly keyIds: readonly string[];
+  readonly role: KeyRole;
+  readonly label: string | undefined;
+}
+
+export interface ChangePasswordResult {
+  readonly keyIds: readonly string[];
+  readonly replacedIds: readonly string[];
+}
+
+/** Opens the keys of a repository, without a lock. */
+export async function openKeys(context: OperationContext): Promise<KeyStore> {
+  const store = await KeyStore.open(accessOptions(context, 'shared'));
+  rememberEncrypted(context, store);
+  return store;
+}
+
+/**
+ * Runs `work` under a lock. `opened`: the keys of the given password. They must still be there: a user whose key was
+ * removed meanwhile must not add a key or remove others.
+ */
+export async function changeKeys<T>(
+  context: OperationContext,
+  { mode, opened }: { readonly mode: 'shared' | 'exclusive'; readonly opened: readonly { readonly id: string }[] },
+  work: (changes: KeyChanges) => Promise<T>,
+): Promise<T> {
+  const store = await KeyStore.open(accessOptions(context, mode));
+  const { repositoryId, epoch } = store;
+  assertNotReplaced(context, { repositoryId, isEncrypted: true, epoch });
+  const workUnlessRemoved = async (changes: KeyChanges): Promise<T> => {
+    await assertPresent(changes, opened);
+    return await work(changes);
+  };
+  return await store.change(mode, workUnlessRemoved, (error) =>
+    context.onNotice?.({ kind: 'lock-not-released', reason: error instanceof Error ? error.message : String(error) }),
+  );
+}
+
+async function assertPresent(changes: KeyChanges, opened: readonly { readonly id: string }[]): Promise<void> {
+  const present = new Set((await changes.list()).keys.map(({ id }) => id));
+  const gone = opened.find(({ id }) => !present.has(id));
+  if (gone === undefined) return;
+  throw new RefusedError(`the key ${gone.id.slice(0, 8)} was removed meanwhile; nothing was changed`, {
+    hint: 'Somebody has removed this password or rotated the master key.',
+  });
+}
+
+/** Lists the keys. Needs no password, so what their owners claim about them is not verified. */
+export async function listRepositoryKeys(context: OperationContext): Promise<KeyListing> {
+  return await (await openKeys(context)).list();
+}
+
+/** Adds a password. */
+export async function addRepositoryKey(context: OperationContext, options: AddKeyOptions): Promise<AddKeyResult> {
+  const { newPassword, role = 'full', label } = options;
+  return await withUnlocked(context, await openKeys(context), async (unlocked) => {
+    assertFullRole(unlocked, 'add others');
+    const keyIds = await withNewPassword(newPassword, async (password) =>
+      changeKeys(context, { mode: 'shared', opened: unlocked.opened }, async (changes) =>
+        changes.add(unlocked.masterKeys, { password, role, label, created: new Date().toISOString() }),
+      ),
+    );
+    return { keyIds, role, label };
+  });
+}
+
+/**
+ * Removes keys, by the first digits of their ids. The key of the given password stays: it is the one that is known to
+ * work. Returns the removed ids.
+ */
+export async function removeRepositoryKeys(context: OperationContext, starts: readonly string[]): Promise<string[]> {
+  const store = await openKeys(context);
+  const ids = findKeys(await store.list(), starts);
+  return await withUnlocked(context, store, async (unlocked) => {
+    assertFullRole(unlocked, 'remove others');
+    const own = unlocked.opened.find(({ id }) => ids.includes(id));
+    if (own !== undefined) {
+      throw new RefusedError(`${own.id.slice(0, 8)} is the key of the password that was given; nothing was removed`, {
+        advice: { code: 'keep-another-key' },
+      });
+    }
+    await changeKeys(context, { mode: 'exclusive', opened: unlocked.opened }, async (changes) => {
+      for (const id of ids) await changes.remove(id);
+    });
+    return ids;
+  });
+}
+
+/** Replaces the given password by another one. Keys of other passwords stay as they are. */
+export async function changeRepositoryPassword(
+  context: OperationContext,
+  { newPassword }: { readonly newPassword: PasswordSource },
+): Promise<ChangePasswordResult> {
+  return await withUnlocked(context, await openKeys(context), async ({ opened }) => {
+    const replacedIds = opened.map(({ id }) => id);
+    const keyIds = await withNewPassword(newPassword, async (password) =>
+      changeKeys(context, { mode: 'exclusive', opened }, async (changes) =>
+        changes.changePassword(opened, { password, created: new Date().toISOString() }),
+      ),
+    );
+    return { keyIds, replacedIds };
+  });
+}

@@ -1,0 +1,60 @@
+import { copyAddress, baseName, packName } from '../../core/format/layout.ts';
+import type { GroupPack } from '../../core/repository/groups/group-packs.ts';
+import type { OpenedState } from '../../core/repository/opened-state.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import type { OperationContext } from '../../core/session/context.ts';
+import type { Finding } from '../../core/damage/findings.ts';
+import { groupNameOf } from '../../core/copies/opened-groups.ts';
+import type { PackJudge } from './pack-judge.ts';
+import type { RepairPlan } from './repair-plan.ts';
+
+/**
+ * Copies what is in too few groups, also in the place of copies that are damaged and have a sound one, and then sets
+ * those aside. So what is set aside is never the copy of the highest rank (see `DurableMoves`), unless no group takes
+ * another one. Returns what will remain.
+ */
+export async function repairCopies(
+  plan: RepairPlan,
+  context: OperationContext,
+  found: { readonly repository: Repository; readonly opened: OpenedState; readonly judge: PackJudge },
+): Promise<Finding[]> {
+  const { repository, opened, judge } = found;
+  const { groups } = repository;
+  if (groups === undefined) return [];
+  const [{ copiesWanted }, { settlePacks }, { listGroupPacks }, { homesOf }] = await Promise.all([
+    import('../../core/copies/wanted-copies.ts'),
+    import('../../core/copies/group-moves.ts'),
+    import('../../core/repository/groups/group-packs.ts'),
+    import('../../core/repository/groups/copy-decision.ts'),
+  ]);
+  const listed = (await listGroupPacks(groups.all)).filter(({ id }) => !judge.isBad(id));
+  const wanted = await copiesWanted(groups.rules, listed, async () => opened);
+  const packs = listed
+    .map((pack) => withoutDamaged(pack, judge))
+    .filter(({ id, copies, damaged }) => damaged !== undefined || homesOf(copies).size < wanted(id));
+  const predicted = await settlePacks(context, repository, { packs, wanted, dryRun: true });
+  const { packsChanged: packCount } = predicted;
+  if (packCount > 0) {
+    plan.add({ kind: 'copies-made', packCount }, async () =>
+      settlePacks(context, repository, { packs, wanted, dryRun: false }),
+    );
+  }
+  for (const [packId, copyIds] of judge.damagedCopies) {
+    for (const copyId of copyIds) {
+      plan.add({ kind: 'copy-quarantined', packId, group: groupNameOf(groups, copyId) }, async () =>
+        repository.order.quarantine(packName(copyId), repository.assertLocked),
+      );
+    }
+  }
+  const [exampleId] = predicted.shortIds;
+  if (exampleId === undefined) return [];
+  return [{ severity: 'warning', kind: 'copies-missing', packCount: predicted.shortIds.length, exampleId }];
+}
+
+function withoutDamaged(pack: GroupPack, judge: PackJudge): GroupPack {
+  const copyIds = judge.damagedCopies.get(pack.id);
+  if (copyIds === undefined) return pack;
+  const isDamaged = ({ home, name }: GroupPack['copies'][number]): boolean =>
+    copyIds.includes(baseName(copyAddress(name, home.id)));
+  return { ...pack, copies: pack.copies.filter((copy) => !isDamaged(copy)), damaged: pack.copies.filter(isDamaged) };
+}

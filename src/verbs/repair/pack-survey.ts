@@ -1,0 +1,119 @@
+import { isAbsent, isDamage } from '../../core/errors.ts';
+import { forEachChunk } from '../../core/format/packed-block.ts';
+import type { PackContents } from '../../core/format/pack.ts';
+import type { ReadManifest } from '../../core/repository/manifests.ts';
+import type { OpenedState } from '../../core/repository/opened-state.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import { findMissing } from '../../core/snapshots/live-walk.ts';
+import type { PackJudge } from './pack-judge.ts';
+
+/** What is wrong with packs and segments. */
+export interface PackSurvey {
+  /** Ids of readable segments that list a damaged or missing pack. */
+  readonly segmentsReplaced: readonly string[];
+  readonly segmentsDamaged: readonly string[];
+  /** Whole packs that the new segment has to list. */
+  readonly packsKept: readonly PackContents[];
+  /** Condemned packs that are whole and hold live chunks. They are copied, and stay for a compaction to remove. */
+  readonly packsCondemned: readonly PackContents[];
+  /** Ids of packs that are there and damaged. What the place does not read is in none of these lists. */
+  readonly packsDamaged: readonly string[];
+  readonly packsMissing: readonly string[];
+}
+
+/**
+ * Reads every pack that a segment lists; the others only where something is missing that they may hold. Condemned packs
+ * are never adopted: where a chunk that is not known to be dead is in them only, their chunks must be copied.
+ */
+export async function surveyPacks(repository: Repository, opened: OpenedState, judge: PackJudge): Promise<PackSurvey> {
+  const { listing, damage } = opened;
+  const segmentsReplaced: string[] = [];
+  const segmentsDamaged: string[] = [];
+  const kept = new Map<string, PackContents>();
+  const condemned = new Map<string, PackContents>();
+  /** The judge knows others too: it may have seen an earlier survey. */
+  const named = new Set<string>();
+  let isSegmentUnread = false;
+  for await (const [id, segment] of judge.readSegments(listing.segmentIds)) {
+    const packs = await segment;
+    if (packs === undefined) {
+      if (judge.isUnreadSegment(id)) isSegmentUnread = true;
+      else segmentsDamaged.push(id);
+      continue;
+    }
+    const sound: PackContents[] = [];
+    let unreadCount = 0;
+    for (const pack of packs) {
+      named.add(pack.id);
+      if (!(await judge.isWhole(pack))) continue;
+      if (!listing.condemned.packIds.has(pack.id)) sound.push(pack);
+      else if (judge.isDoubtful(pack.id)) unreadCount += 1;
+      else condemned.set(pack.id, pack);
+    }
+    if (sound.length + unreadCount === packs.length) continue;
+    segmentsReplaced.push(id);
+    for (const pack of sound) kept.set(pack.id, pack);
+  }
+  const goneCount = segmentsReplaced.length + segmentsDamaged.length + damage.lostSegments.length;
+  const isSegmentGone = isSegmentUnread || goneCount > 0;
+  if (isSegmentGone || (await isChunkMissing(repository, opened))) {
+    for (const id of listing.packs.keys()) {
+      if (named.has(id) || listing.condemned.packIds.has(id)) continue;
+      const pack = await judge.readUnindexed(id);
+      if (pack === undefined) continue;
+      // What borrows chunks that nobody needs may be of a backup that has failed, and its hold may be gone.
+      const isBorrowed = pack.blocks[0]?.codec === 'borrowed';
+      if (!isBorrowed || hasLiveChunk(pack, opened, judge)) kept.set(id, pack);
+    }
+  }
+  const present = new Set(listing.packs.keys());
+  // Not for deleted snapshots: what only they need is condemned.
+  if (isSegmentGone || !opened.state.isComplete) {
+    for (const id of listing.condemned.packIds) {
+      if (named.has(id) || (await repository.packs.sizeOf(id)) === undefined) continue;
+      present.add(id);
+      const pack = await judge.readUnindexed(id);
+      if (pack === undefined || judge.isDoubtful(id)) continue;
+      if (hasLiveChunk(pack, opened, judge)) condemned.set(id, pack);
+    }
+  }
+  return {
+    segmentsReplaced,
+    segmentsDamaged,
+    packsKept: [...kept.values()],
+    packsCondemned: [...condemned.values()],
+    packsDamaged: judge.badIds.filter((id) => present.has(id)),
+    packsMissing: judge.badIds.filter((id) => !present.has(id)),
+  };
+}
+
+/** Whether a pack has a chunk that is needed, as far as is known, and that no sound pack has. */
+function hasLiveChunk(pack: PackContents, { state }: OpenedState, judge: PackJudge): boolean {
+  const { filter, packs } = state;
+  let hasAny = false;
+  for (const block of pack.blocks) {
+    forEachChunk(block, (idOffset) => {
+      const entry = filter.find(block.chunkIds, idOffset);
+      // Below a tree that cannot be read, nobody knows what is needed.
+      const isLive = entry < 0 ? state.unreadableTrees.size > 0 : filter.refs(entry) > 0;
+      const isElsewhere = entry >= 0 && filter.hasLocation(entry);
+      if (isLive && !(isElsewhere && !judge.isDoubtful(packs.get(filter.packIndexOf(entry)).id))) hasAny = true;
+    });
+  }
+  return hasAny;
+}
+
+/** Whether a snapshot, or a deleted one that could still come back, needs a chunk that is in no pack known. */
+async function isChunkMissing({ files }: Repository, opened: OpenedState): Promise<boolean> {
+  if (!opened.state.isComplete) return true;
+  const read = async (id: string): Promise<ReadManifest> => files.readManifest(id, { deleted: true });
+  for await (const [, manifest] of files.prefetch(opened.listing.deletedIds, read)) {
+    try {
+      const { snapshot } = await manifest;
+      if ((await findMissing(opened, Buffer.from(snapshot.tree, 'hex'))) !== undefined) return true;
+    } catch (error) {
+      if (!isDamage(error) && !isAbsent(error)) throw error;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,37 @@
+import { escapeForTerminal } from '../../console/output/display-path.ts';
+import type { RepairResult } from './repair.ts';
+import type { Output } from '../../console/output/output.ts';
+import { countNoun } from '../../console/output/words.ts';
+import { describeAction } from './action-text.ts';
+import { describeFetched, fetchedFields } from '../../console/reports/fetched-report.ts';
+import { findingFields, formatFindings, whatHelps } from '../../console/reports/finding-lines.ts';
+
+/** Reports `repair`: what was repaired or would be, and what cannot be repaired. */
+export function reportRepair(output: Output, { actions, remaining, dryRun, fetched }: RepairResult): void {
+  for (const line of describeFetched(fetched)) output.remark(line);
+  if (actions.length > 0) output.remark(dryRun ? 'Repairs to be made:' : 'Repairs made:');
+  for (const action of actions) {
+    const { file, message } = describeAction(action);
+    output.message('action', { kind: action.kind, file, message });
+    output.remark(`  ${escapeForTerminal(message)}`);
+  }
+  for (const finding of remaining) output.message('finding', findingFields(finding));
+  output.message('summary', {
+    dry_run: dryRun,
+    num_actions: actions.length,
+    num_remaining: remaining.length,
+    ...fetchedFields(fetched),
+  });
+  if (output.json) return;
+  if (dryRun) output.remark('dry run: nothing was changed');
+  if (remaining.length > 0) {
+    output.line(`${countNoun(remaining.length, 'finding')} cannot be repaired:`);
+    for (const line of formatFindings(remaining)) output.line(line);
+    const helps = whatHelps(remaining);
+    if (helps !== undefined) output.line(helps);
+  } else if (actions.length === 0 && (fetched?.chunks ?? 0) === 0) {
+    output.remark('the repository is healthy: nothing to repair');
+  } else {
+    output.remark(`${countNoun(actions.length, 'repair')} ${dryRun ? 'to be done' : 'done'}`);
+  }
+}

@@ -1,0 +1,232 @@
+import type { FilePlace } from '../../core/files/target/target-names.ts';
+import type { EntryMetadata } from '../../core/files/target/target-metadata.ts';
+import type { FilterState } from '../../core/ldm/filter-state.ts';
+import type { EntryAttributes } from '../../core/format/tree/tree-entry.ts';
+import type { TreeEntry } from '../../core/format/tree/tree.ts';
+import type { TreeStep } from '../../core/repository/tree-walk.ts';
+import type { ByteString } from '../../core/util/byte-string.ts';
+import type { PathNode } from '../../core/util/path-node.ts';
+import type { PlannedPatch } from './in-place.ts';
+import type { TalliedStep } from './restore-tally.ts';
+import type { TargetDirectory } from './target-directories.ts';
+
+/**
+ * The memory for the files, chunks and directories that wait for the blocks. When it is used up, they are written, and
+ * the restore goes on with another plan.
+ */
+export const PLAN_BYTES_MAX: number = 64 * 1024 * 1024;
+/** Measured: 200 for the file with a short name, and 100 for its part of the tree, which its directory keeps. */
+const BYTES_PER_FILE = 400;
+/** It keeps its entry, which is compared with that of the first name. */
+const BYTES_PER_LINK = 700;
+const BYTES_PER_CHUNK = 32;
+/** The object of an extended attribute, and its name. Its value is a part of the tree. */
+const BYTES_PER_ATTRIBUTE = 200;
+const OFFSETS_PER_PACK = 2 ** 32;
+
+/**
+ * A file to be written: what is needed of its step and its entry, which take three times the memory. Its path is
+ * computed at each use, since its directory may be closed and opened in between.
+ */
+export class PlannedFile implements FilePlace, EntryMetadata, TalliedStep {
+  readonly kind = 'entry';
+  readonly type = 'file';
+  readonly name: ByteString;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly user: ByteString;
+  readonly group: ByteString;
+  readonly mtimeSeconds: number;
+  readonly mtimeNanoseconds: number;
+  readonly sizeBytes: number;
+  readonly xattrs: EntryAttributes['xattrs'];
+  readonly holes: Float64Array;
+  readonly inodeFlags: number;
+  readonly inheritsAcl: boolean;
+  readonly changedWhileRead: boolean;
+  /** The whole entry of a file with several names. */
+  readonly linked: TreeEntry | undefined;
+  readonly parent: PathNode | undefined;
+  readonly directory: TargetDirectory;
+  readonly replaces: boolean;
+  chunkCount = 0;
+  /** Chunks that are not written yet. */
+  remainingCount = 0;
+  /** Whether writing it has failed, so that its other chunks are not needed. */
+  hasFailed = false;
+  /** If given, only some chunks are written, into the existing file. */
+  patch: PlannedPatch | undefined;
+
+  constructor(step: TreeStep, directory: TargetDirectory, { replaces }: { readonly replaces: boolean }) {
+    const { entry } = step;
+    this.name = entry.name;
+    this.mode = entry.mode;
+    this.uid = entry.uid;
+    this.gid = entry.gid;
+    this.user = entry.user;
+    this.group = entry.group;
+    this.mtimeSeconds = entry.mtimeSeconds;
+    this.mtimeNanoseconds = entry.mtimeNanoseconds;
+    this.sizeBytes = entry.sizeBytes;
+    this.xattrs = entry.xattrs;
+    this.holes = entry.holes;
+    this.inodeFlags = entry.inodeFlags;
+    this.inheritsAcl = directory.inheritsAcl;
+    this.changedWhileRead = entry.changedWhileRead;
+    this.linked = entry.hardlink === undefined ? undefined : entry;
+    this.parent = step.parent;
+    this.directory = directory;
+    this.replaces = replaces;
+  }
+
+  get entry(): this {
+    return this;
+  }
+
+  /** The bytes that the existing file has already. */
+  get keptBytes(): number {
+    return this.patch?.keptBytes ?? 0;
+  }
+
+  get path(): ByteString {
+    return this.directory.location.childPath(this.name);
+  }
+}
+
+/** The chunks of a file that are in one block. */
+export interface FilePart {
+  readonly file: PlannedFile;
+  /** Their numbers in the filter. */
+  readonly entries: readonly number[];
+  /** Where each of them belongs in the file. */
+  readonly offsets: readonly number[];
+}
+
+/** Collects files to be written. */
+export class RestorePlan {
+  /** Files that will become links to files in the plan. */
+  readonly links: PlannedFile[] = [];
+  readonly #state: FilterState;
+  readonly #files: PlannedFile[] = [];
+  readonly #empty: PlannedFile[] = [];
+  #attributeBytes = 0;
+  /** The chunks of all files, one file after the other. */
+  readonly #entries: number[] = [];
+
+  constructor(state: FilterState) {
+    this.#state = state;
+  }
+
+  /** The memory for its files and chunks. */
+  get sizeBytes(): number {
+    const fileCount = this.#files.length + this.#empty.length;
+    const linkBytes = this.links.length * BYTES_PER_LINK;
+    const chunkBytes = this.#entries.length * BYTES_PER_CHUNK;
+    return fileCount * BYTES_PER_FILE + linkBytes + chunkBytes + this.#attributeBytes;
+  }
+
+  /** `entries`: the numbers of its chunks in the filter, in order. */
+  add(file: PlannedFile, entries: readonly number[]): void {
+    file.chunkCount = entries.length;
+    file.remainingCount = entries.length;
+    this.#attributeBytes += file.xattrs.length * BYTES_PER_ATTRIBUTE + file.holes.byteLength;
+    (entries.length === 0 ? this.#empty : this.#files).push(file);
+    for (const entry of entries) this.#entries.push(entry);
+  }
+
+  /** Call it after the last `add`. */
+  sort(): PlannedBlocks {
+    return new PlannedBlocks(this.#state, this.#files, this.#entries, this.#empty);
+  }
+}
+
+/**
+ * The order in which to read the blocks that contain the chunks of a plan: each block once, and the one that the files
+ * need first is first. So the files of a snapshot that was stored in one go are completed in their own order.
+ */
+export class PlannedBlocks {
+  /** The number of each block in the order, by pack and offset. */
+  readonly keys: Map<number, number> = new Map();
+  /** Files that need no block. */
+  readonly empty: readonly PlannedFile[];
+  readonly #files: readonly PlannedFile[];
+  readonly #entries: readonly number[];
+  readonly #fileOf: Uint32Array;
+  readonly #offsetOf: Float64Array;
+  /** Indexes into `#entries`, by block and then by file. */
+  readonly #sorted: Uint32Array;
+  /** Where each block ends in `#sorted`. */
+  readonly #ends: Uint32Array;
+
+  constructor(
+    { filter }: FilterState,
+    files: readonly PlannedFile[],
+    entries: readonly number[],
+    empty: readonly PlannedFile[],
+  ) {
+    this.empty = empty;
+    this.#files = files;
+    this.#entries = entries;
+    this.#fileOf = new Uint32Array(entries.length);
+    this.#offsetOf = new Float64Array(entries.length);
+    const blockOf = new Uint32Array(entries.length);
+    let index = 0;
+    for (const [fileIndex, { chunkCount, patch }] of files.entries()) {
+      let offset = 0;
+      const start = index;
+      for (const end = index + chunkCount; index < end; index += 1) {
+        const { packIndex, blockOffset, lengthBytes } = filter.location(entries[index]!);
+        const key = packIndex * OFFSETS_PER_PACK + blockOffset;
+        const block = this.keys.get(key) ?? this.keys.size;
+        if (block === this.keys.size) this.keys.set(key, block);
+        blockOf[index] = block;
+        this.#fileOf[index] = fileIndex;
+        this.#offsetOf[index] = patch?.offsets[index - start] ?? offset;
+        offset += lengthBytes;
+      }
+    }
+    [this.#sorted, this.#ends] = sortByBlock(blockOf, this.keys.size);
+  }
+
+  get count(): number {
+    return this.#ends.length;
+  }
+
+  /** Returns the number of a chunk that is in the block. */
+  firstEntryOf(block: number): number {
+    return this.#entries[this.#sorted[this.#startOf(block)]!]!;
+  }
+
+  /** The parts of files that are in the block. */
+  *partsOf(block: number): Generator<FilePart> {
+    const end = this.#ends[block]!;
+    for (let position = this.#startOf(block); position < end;) {
+      const fileIndex = this.#fileOf[this.#sorted[position]!]!;
+      const entries: number[] = [];
+      const offsets: number[] = [];
+      for (; position < end; position += 1) {
+        const index = this.#sorted[position]!;
+        if (this.#fileOf[index] !== fileIndex) break;
+        entries.push(this.#entries[index]!);
+        offsets.push(this.#offsetOf[index]!);
+      }
+      yield { file: this.#files[fileIndex]!, entries, offsets };
+    }
+  }
+
+  #startOf(block: number): number {
+    return block === 0 ? 0 : this.#ends[block - 1]!;
+  }
+}
+
+/** A counting sort: returns the indexes by block, in ascending order within a block, and the end of each block. */
+function sortByBlock(blockOf: Uint32Array, blockCount: number): [Uint32Array, Uint32Array] {
+  const ends = new Uint32Array(blockCount);
+  for (const block of blockOf) ends[block]! += 1;
+  for (let block = 1; block < blockCount; block += 1) ends[block]! += ends[block - 1]!;
+  const sorted = new Uint32Array(blockOf.length);
+  // Backwards, `ends` becomes the start of each block, and the order within a block is kept.
+  for (let index = blockOf.length - 1; index >= 0; index -= 1) sorted[--ends[blockOf[index]!]!] = index;
+  return [sorted, Uint32Array.from(ends, (_, block) => (block + 1 < blockCount ? ends[block + 1]! : blockOf.length))];
+}

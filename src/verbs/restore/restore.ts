@@ -1,0 +1,243 @@
+import { UsageError } from '../../core/errors.ts';
+import { hasNanosecondTimes } from '../../core/files/native/native.ts';
+import { createTargetPolicy } from '../../core/files/target/target-policy.ts';
+import { identityAt } from '../../core/files/target/target-removal.ts';
+import { makeTargetRoot } from '../../core/files/target/target-writer.ts';
+import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
+import type { TreeEntry } from '../../core/format/tree/tree.ts';
+import type { Snapshot, SnapshotSummary } from '../../core/format/snapshot.ts';
+import type { OpenedState } from '../../core/repository/opened-state.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import { byteStringFromText, byteStringOf } from '../../core/util/byte-string.ts';
+import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
+import { Pacer, beginPhase, withRepository } from '../../core/session/context.ts';
+import type { OperationContext, Progress } from '../../core/session/context.ts';
+import { AbandonedWork } from './abandoned-work.ts';
+import { AttributeTally } from './attribute-tally.ts';
+import { ContentComparison } from './content-comparison.ts';
+import { InPlace } from './in-place.ts';
+import { OriginalParents } from './original-parents.ts';
+import { deleteUnexpected } from './deletion.ts';
+import { checkSelectionPatterns, selectionIn } from './path-selection.ts';
+import type { SelectionPatterns } from './path-selection.ts';
+import { RestoreTally } from './restore-tally.ts';
+import type { RestoreDomains } from './from-domains.ts';
+import type { ChunkSource } from '../../core/healing/chunk-source.ts';
+import type { FetchedChunk } from '../../core/healing/domain-chunks.ts';
+import type { RestoreResult, RestoredEntry } from './restore-result.ts';
+import { assertDeletable, checkTargetOptions, overwriteModeOf, realPathOf, targetDirectory } from './restore-target.ts';
+import type { TargetOptions } from './restore-target.ts';
+import { SavedPlaces } from './saved-places.ts';
+import { SetAside, keptAsMessage } from './set-aside.ts';
+import { Restorer } from './restorer.ts';
+import { verifyRestored } from './verification.ts';
+import { placeOpener, walkSelected } from './selected-steps.ts';
+import type { SelectedPlace } from './selected-steps.ts';
+import { assertCountable, parseSelector, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
+import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
+import { findPlace } from '../../core/repository/snapshot-path.ts';
+
+export type { OverwriteMode } from './overwrite.ts';
+export type { RestoreAction, RestoreProblem, RestoreResult, RestoredEntry } from './restore-result.ts';
+
+/**
+ * Patterns are compared with the recorded absolute paths, or with paths below the directory that the selector names.
+ * Directories that lead to included files are created too.
+ */
+export interface RestoreOptions extends TargetOptions, SelectionPatterns {
+  /** `ID[:path]`, `latest`, `latest~N`. The path of a directory selects what is in it. */
+  readonly selector: PathInput;
+  readonly filter?: SnapshotFilter;
+  /** Leaves runs of zeros in large files unwritten, as holes. */
+  readonly sparse?: boolean;
+  /** Whether to set owners and groups. Default: owners if we are root, else only groups that are ours. */
+  readonly owner?: boolean;
+  /** Whether to set extended attributes, with ACLs and file capabilities, and inode flags. Default: true. */
+  readonly xattr?: boolean;
+  readonly dryRun?: boolean;
+  /** Reads the files back at the end, also those that existed and look the same, and compares them with the snapshot. */
+  readonly verify?: boolean;
+  /** Called with each entry, in no particular order. In a dry run, with what would be done. */
+  readonly onEntry?: (entry: RestoredEntry) => void;
+  /** Where to fetch what is missing or damaged in the repository, which stays as it is. */
+  readonly fromDomains?: ChunkSource;
+  /** Called once with each fetched chunk, in no particular order. */
+  readonly onFetched?: (chunk: FetchedChunk) => void;
+}
+
+/** From here on, planning takes longer than starting the threads, which would otherwise start after it. */
+const MANY_FILES = 5000;
+
+/**
+ * Restores a snapshot or a part of it. Reports everything that cannot be restored, and restores the rest. Never leaves
+ * a file with wrong bytes at the target.
+ */
+export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
+  checkTargetOptions(options);
+  checkSelectionPatterns(options);
+  if (options.verify === true && options.dryRun === true)
+    throw new UsageError('a dry run writes nothing that could be verified');
+  const { fromDomains, onFetched } = options;
+  if (fromDomains === undefined) return await runRestore(context, options, undefined);
+  const { restoreWithDomains } = await import('./from-domains.ts');
+  const run = async (inner: OperationContext, domains: RestoreDomains): Promise<RestoreResult> =>
+    runRestore(inner, options, domains);
+  return await restoreWithDomains(context, { fromDomains, onFetched }, run);
+}
+
+async function runRestore(
+  context: OperationContext,
+  options: RestoreOptions,
+  domains: RestoreDomains | undefined,
+): Promise<RestoreResult> {
+  const { name, path } = parseSelector(options.selector);
+  return await withRepository(context, 'read', async (repository) => {
+    const { filter } = options;
+    const listed = await repository.files.listForReading();
+    const snapshots = await repository.files.readSnapshots({ listing: listed });
+    const listing = selectSnapshot(context, snapshots, name, { filter });
+    const stored = await repository.openState({ listing: listed });
+    assertCountable([name], stored.damage.lostSnapshots);
+    const opened = (await domains?.complete(repository, stored, { listing, path, patterns: options })) ?? stored;
+    const first = await findPlace(opened.reader, listing, path);
+    const { onNotice, progress } = context;
+    const policy = policyOf(options, listing.snapshot);
+    const tally = new RestoreTally({
+      attributes: new AttributeTally(policy, { countsOwners: options.owner !== false }),
+      onProblem: (problem) => onNotice?.({ kind: 'restore-problem', ...problem }),
+      onEntry: options.onEntry,
+      progress,
+      remembersUnrestored: options.verify === true,
+    });
+    const selection = selectionIn(first.directory, options, listing.snapshot.base);
+    const dryRun = options.dryRun === true;
+    const directory = targetDirectory(options, listing.snapshot, first.directory);
+    if (options.delete === true)
+      assertDeletable({
+        place: first,
+        target: directory,
+        includes: selection?.kind === 'include',
+        repositories: repository.directories,
+      });
+    const { directoryEntry, parents } = first;
+    const isOriginal = !dryRun && options.original === true;
+    const created = isOriginal ? new OriginalParents(listing.snapshot.base, parents) : undefined;
+    const { path: target, isNew } = dryRun
+      ? { path: realPathOf(directory) ?? directory, isNew: false }
+      : makeTargetRoot(directory, { isPrivate: directoryEntry !== undefined });
+    const targetEntry = isOriginal || isNew ? directoryEntry : undefined;
+    if (!dryRun && !hasNanosecondTimes()) onNotice?.({ kind: 'times-in-milliseconds' });
+    beginPhase(context.progress, 'restoring');
+    const isEverything = path === '' && selection === undefined;
+    if (isEverything) announceTotals(context.progress, listing.snapshot.summary);
+    const hasManyFiles = isEverything && listing.snapshot.summary.totalFilesProcessed >= MANY_FILES;
+    if (hasManyFiles && !dryRun) repository.threads.prepare();
+    const place = {
+      reader: opened.reader,
+      open: placeOpener(first, () => findPlace(opened.reader, listing, path)),
+      selection,
+    };
+    const saved = new SavedPlaces(listing.snapshot, first.directory);
+    const abandoned = new AbandonedWork(first);
+    const run = { context, options, repository, opened, place, policy, tally, target, targetEntry, saved, abandoned };
+    const blocks = await runSteps(run).finally(() => created?.finish(policy, tally));
+    const unmatched = selection?.unmatched() ?? [];
+    return {
+      snapshotId: listing.id,
+      target: options.target === undefined ? directory : byteStringOf(options.target),
+      ...tally.result,
+      blocksRead: blocks.read,
+      blocksNeeded: blocks.needed,
+      includesUnmatched: selection?.kind === 'include' ? unmatched : [],
+      excludesUnmatched: selection?.kind === 'exclude' ? unmatched : [],
+      ...(domains === undefined ? {} : { fetched: domains.fetched }),
+    };
+  });
+}
+
+type Blocks = Restorer['blocks'];
+
+function policyOf({ owner, xattr }: RestoreOptions, { attributes }: Snapshot): TargetPolicy {
+  return createTargetPolicy({
+    makesDevices: true,
+    setsAttributes: xattr !== false,
+    hasAttributes: attributes !== undefined,
+    hasTrusted: attributes === 'all',
+    ...(owner === false && { setsOwners: false }),
+  });
+}
+
+/** The totals of a whole snapshot are known in advance. */
+function announceTotals(progress: Progress | undefined, summary: SnapshotSummary): void {
+  if (progress === undefined) return;
+  progress.filesTotal = summary.totalFilesProcessed;
+  progress.bytesTotal = summary.totalBytesProcessed;
+}
+
+interface RestoreRun {
+  readonly context: OperationContext;
+  readonly options: RestoreOptions;
+  readonly repository: Repository;
+  readonly opened: OpenedState;
+  readonly place: SelectedPlace;
+  readonly policy: TargetPolicy;
+  readonly tally: RestoreTally;
+  readonly target: ByteString;
+  /** See `RestorerOptions`. */
+  readonly targetEntry: TreeEntry | undefined;
+  readonly saved: SavedPlaces;
+  readonly abandoned: AbandonedWork;
+}
+
+async function runSteps(run: RestoreRun): Promise<Blocks> {
+  const { context, options, repository, opened, place, policy, tally, target, targetEntry, saved, abandoned } = run;
+  const pacer = new Pacer(context);
+  const overwrite = overwriteModeOf(options);
+  const dryRun = options.dryRun === true;
+  const isPartial = place.selection !== undefined;
+  const setAside =
+    options.delete === true
+      ? new SetAside({
+          dryRun,
+          overwrite,
+          isPartial,
+          saved,
+          target,
+          onKept: (aside, name) => tally.note(aside, keptAsMessage(name), 'SET_ASIDE'),
+        })
+      : undefined;
+  const sparse = options.sparse === true;
+  const { threads } = repository;
+  const comparison = new ContentComparison({ state: opened.state, hasher: repository.hasher, pacer });
+  // A killed restore can leave the current time on an incomplete file, which `if-newer` would keep.
+  const changesFiles = (overwrite === 'if-changed' || overwrite === 'always') && !sparse;
+  const inPlace = changesFiles ? new InPlace(opened.state, comparison, policy) : undefined;
+  const entries = { opened, tally, pacer, setAside, inPlace, abandoned };
+  const restorer = new Restorer({ ...entries, target, targetEntry, policy, threads, overwrite, dryRun, sparse });
+  try {
+    const writeIfFull = (): Promise<void> | undefined => (restorer.isPlanFull ? restorer.writePlanned() : undefined);
+    await walkSelected(place, pacer, {
+      observe: (step) => abandoned.observe(step),
+      run: (step) => {
+        const running = restorer.run(step);
+        return running === undefined ? writeIfFull() : running.then(writeIfFull);
+      },
+    });
+    await restorer.finish();
+    if (setAside !== undefined) {
+      beginPhase(context.progress, 'deleting');
+      const identities = repository.directories.map((directory) => identityAt(byteStringFromText(directory)));
+      const protectedIdentities = new Set(identities.filter((identity) => identity !== undefined));
+      await deleteUnexpected(place, { target, setAside, saved, policy, tally, pacer, dryRun, protectedIdentities });
+    }
+    restorer.lock();
+    if (options.verify === true) {
+      beginPhase(context.progress, 'verifying');
+      await verifyRestored(place, { opened, target, comparison, tally, pacer });
+    }
+  } finally {
+    await restorer.close();
+    setAside?.close();
+  }
+  return restorer.blocks;
+}

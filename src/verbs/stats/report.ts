@@ -1,0 +1,185 @@
+import type { ChainStatistics } from '../../core/ldm/chain-statistics.ts';
+import type { FileStatistics, HeldFor, StatsResult } from './stats.ts';
+import { formatBytes } from '../../core/util/format-bytes.ts';
+import { escapeForTerminal } from '../../console/output/display-path.ts';
+import type { Session } from '../../console/session.ts';
+import { formatBar, formatSection, formatTable } from '../../console/output/tables.ts';
+import { countNoun, formatCount, formatPercent, formatRatio, formatTime } from '../../console/output/words.ts';
+import { chainFields } from '../../console/reports/chain-fields.ts';
+
+const BAR_WIDTH = 40;
+
+/** Reports `stats`: tables, or one JSON object. The tables are complete only with `-v`. */
+export function reportStats({ output, verbosity }: Session, stats: StatsResult): void {
+  output.message('stats', statsFields(stats));
+  if (output.json) return;
+  const isVerbose = verbosity > 0;
+  const sections = [
+    describeData(stats),
+    ...(stats.hosts.length > 1 ? [describeHosts(stats)] : []),
+    describeSpace(stats, isVerbose),
+    describeFilter(stats, isVerbose),
+    describeChains(stats),
+  ];
+  output.line(sections.join('\n\n'));
+}
+
+function describeData(stats: StatsResult): string {
+  const deleted = stats.deletedSnapshotsCount === 0 ? '' : `, ${formatCount(stats.deletedSnapshotsCount)} deleted`;
+  return formatSection('Data', [
+    ['snapshots', `${formatCount(stats.snapshotsCount)}${deleted}`],
+    ['logical', `${formatBytes(stats.logicalBytes)} in ${countNoun(stats.logicalFileCount, 'file')}`],
+    ['unique', `${formatBytes(stats.uniqueBytes)} in ${countNoun(stats.uniqueChunkCount, 'chunk')}`],
+    ['trees', `${formatBytes(stats.treeBytes)} in ${countNoun(stats.treeCount, 'tree')}`],
+    ['deduplication', `${formatRatio(stats.dedupRatio)} (logical / unique)`],
+    ...(stats.byFile === undefined ? [] : [['by file', describeByFile(stats.byFile)] as const]),
+    ['compression', `${formatRatio(stats.compressionRatio)} (unique and trees / stored)`],
+  ]);
+}
+
+function describeByFile({ dedupRatio, uniqueBytes, uniqueFileCount }: FileStatistics): string {
+  return `${formatRatio(dedupRatio)} (logical / ${formatBytes(uniqueBytes)} in ${countNoun(uniqueFileCount, 'distinct file')})`;
+}
+
+function describeHosts({ hosts, logicalBytes }: StatsResult): string {
+  const rows = hosts.map((host) => [
+    escapeForTerminal(host.hostname),
+    formatCount(host.snapshotsCount),
+    formatBytes(host.logicalBytes),
+    formatTime(host.newest),
+    formatBar(host.logicalBytes, logicalBytes, BAR_WIDTH),
+  ]);
+  const head = ['host', 'snapshots', 'logical', 'newest', ''];
+  return `Hosts\n${formatTable(rows, { head, rightAligned: [1, 2], indent: '  ' })}`;
+}
+
+function describeSpace(stats: StatsResult, isVerbose: boolean): string {
+  const { packs } = stats;
+  const kinds = `${formatCount(packs.dataCount)} of data, ${formatCount(packs.treeCount)} of trees`;
+  const rows = [
+    ['stored', formatBytes(stats.storedBytes)],
+    ...(stats.borrowedBytes === 0 ? [] : [['borrowed', `${formatBytes(stats.borrowedBytes)} that other domains keep`]]),
+    ...stats.heldFor.map((held) => [`held for ${escapeForTerminal(held.name)}`, describeHeld(held)]),
+    ['dead space', `${formatBytes(packs.deadBytes)} (${formatPercent(packs.deadRatio)} of the packs)`],
+    ['packs', `${formatBytes(packs.bytes)} in ${countNoun(packs.count, 'pack')} (${kinds})`],
+    ['repository', `${formatBytes(stats.repositoryBytes)} on disk`],
+  ];
+  if (isVerbose || packs.unreferencedCount > 0) rows.push(['unreferenced', countNoun(packs.unreferencedCount, 'pack')]);
+  if (isVerbose) rows.push(['segments', formatCount(stats.segmentsCount)]);
+  if (stats.realmId !== undefined) rows.push(['realm', isVerbose ? stats.realmId : stats.realmId.slice(0, 10)]);
+  return formatSection('Space', rows);
+}
+
+function describeHeld({ holdCount, storedBytes }: HeldFor): string {
+  const holds = countNoun(holdCount, 'hold');
+  if (storedBytes === undefined) return `${holds}, of which a list is damaged: see \`ldm check\``;
+  return `${formatBytes(storedBytes)} that nothing else needs, ${holds}`;
+}
+
+function describeFilter({ filter }: StatsResult, isVerbose: boolean): string {
+  const rate = [
+    'false positive rate',
+    `${formatPercent(filter.fprPredicted)} predicted, ${formatPercent(filter.fprMeasured)} measured`,
+  ];
+  const parameters = [
+    ['chunks (n)', `${formatCount(filter.elements)} of ${formatCount(filter.capacity)} before it grows`],
+    ['positions (m)', formatCount(filter.positions)],
+    ['hash functions (k)', String(filter.hashes)],
+    [
+      'counters',
+      `${filter.counterBits} bits, largest ${formatCount(filter.counterMax)}, ${formatCount(filter.saturated)} saturated`,
+    ],
+    ['fill ratio', formatPercent(filter.fillRatio)],
+    ['memory', formatBytes(filter.memoryBytes)],
+  ];
+  return formatSection('LDM filter', isVerbose ? [rate, ...parameters] : [rate]);
+}
+
+function describeChains({ filter: { chains, savedChains, walkedChains } }: StatsResult): string {
+  const figures = `Chains by link position: ${describeLengths(chains)}`;
+  const saved = `Chains as saved (neighbouring positions share one): ${describeLengths(savedChains)}`;
+  const walked = `${saved}\nChains as walked (two saved ones share a head in memory): ${describeLengths(walkedChains)}`;
+  const lengths = chains.histogram
+    .map((positions, length) => ({ positions, length }))
+    .filter(({ positions }) => positions > 0);
+  if (lengths.length === 0) return `${figures}\n${walked}`;
+  const largest = Math.max(...lengths.map(({ positions }) => positions));
+  const rows = lengths.map(({ positions, length }) => [
+    String(length),
+    formatCount(positions),
+    formatBar(positions, largest, BAR_WIDTH),
+  ]);
+  const table = formatTable(rows, { head: ['length', 'positions', ''], rightAligned: [0, 1], indent: '  ' });
+  return `${figures}\n${table}\n${walked}`;
+}
+
+function describeLengths({ count, mean, max }: ChainStatistics): string {
+  return `${formatCount(count)}, mean length ${mean.toFixed(2)}, longest ${formatCount(max)}`;
+}
+
+function heldFields({ domainId, name, holdCount, storedBytes }: HeldFor): Record<string, unknown> {
+  return { domain_id: domainId, name, holds: holdCount, stored_bytes: storedBytes };
+}
+
+function statsFields(stats: StatsResult): Record<string, unknown> {
+  const { filter, packs, byFile } = stats;
+  return {
+    realm_id: stats.realmId,
+    snapshots_count: stats.snapshotsCount,
+    deleted_snapshots_count: stats.deletedSnapshotsCount,
+    total_file_count: stats.logicalFileCount,
+    logical_bytes: stats.logicalBytes,
+    hosts: stats.hosts.map((host) => ({
+      hostname: host.hostname,
+      snapshots_count: host.snapshotsCount,
+      total_file_count: host.logicalFileCount,
+      logical_bytes: host.logicalBytes,
+      newest: host.newest,
+    })),
+    unique_bytes: stats.uniqueBytes,
+    unique_chunks: stats.uniqueChunkCount,
+    tree_count: stats.treeCount,
+    tree_bytes: stats.treeBytes,
+    stored_bytes: stats.storedBytes,
+    ...(stats.borrowedBytes === 0 ? {} : { borrowed_bytes: stats.borrowedBytes }),
+    ...(stats.heldFor.length === 0 ? {} : { held_for: stats.heldFor.map((held) => heldFields(held)) }),
+    repository_bytes: stats.repositoryBytes,
+    dedup_ratio: stats.dedupRatio,
+    compression_ratio: stats.compressionRatio,
+    ...(byFile === undefined
+      ? {}
+      : {
+          by_file: {
+            unique_files: byFile.uniqueFileCount,
+            unique_bytes: byFile.uniqueBytes,
+            dedup_ratio: byFile.dedupRatio,
+          },
+        }),
+    filter: {
+      elements: filter.elements,
+      capacity: filter.capacity,
+      positions: filter.positions,
+      hashes: filter.hashes,
+      counter_bits: filter.counterBits,
+      fill_ratio: filter.fillRatio,
+      fpr_predicted: filter.fprPredicted,
+      fpr_measured: filter.fprMeasured,
+      counter_max: filter.counterMax,
+      saturated: filter.saturated,
+      memory_bytes: filter.memoryBytes,
+    },
+    chains: chainFields(filter.chains),
+    saved_chains: chainFields(filter.savedChains),
+    walked_chains: chainFields(filter.walkedChains),
+    packs: {
+      count: packs.count,
+      data_count: packs.dataCount,
+      tree_count: packs.treeCount,
+      bytes: packs.bytes,
+      dead_bytes: packs.deadBytes,
+      dead_ratio: packs.deadRatio,
+      unreferenced_count: packs.unreferencedCount,
+    },
+    segments_count: stats.segmentsCount,
+  };
+}

@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+
+import { sha256 } from '../../../src/core/crypto/sha256.ts';
+import { RefusedError } from '../../../src/core/errors.ts';
+import { DIRECTORIES } from '../../../src/core/format/layout.ts';
+import { DurableOrder } from '../../../src/core/repository/durable-order.ts';
+import { changesName } from '../../support/fault-steps.ts';
+import { FaultyBackend } from '../../support/faulty-backend.ts';
+import { plainPlace } from '../../support/plain-place.ts';
+import { PowerCutBackend } from '../../support/power-cut-backend.ts';
+
+const BYTES = Buffer.from('some bytes');
+const ID = sha256(BYTES);
+
+type Verify = () => Promise<void>;
+
+interface Step {
+  readonly name: string;
+  /** What is there before. */
+  readonly before?: readonly string[];
+  readonly run: (order: DurableOrder, verify: Verify) => Promise<unknown>;
+  /** What is there after it, and after it was refused at its first and at its second look at the lock. */
+  readonly after: readonly string[];
+  readonly refused?: readonly (readonly string[])[];
+}
+
+const isWhole = async (): Promise<boolean> => false;
+const CONDEMNED = { segmentIds: [ID], packIds: [], damagedIds: [] };
+/** Random names. */
+const ANY = '*'.repeat(3);
+
+const STEPS: readonly Step[] = [
+  { name: 'publishSegment', run: async (order) => order.publishSegment([]), after: [`index/${ANY}`] },
+  {
+    name: 'commitSnapshots',
+    run: async (order, verify) => order.commitSnapshots([() => BYTES], verify, isWhole),
+    after: [`snapshots/${ID}`],
+    refused: [[], [`deleted/${ID}`]],
+  },
+  {
+    name: 'copyManifests',
+    run: async (order, verify) => order.copyManifests(new Map([[ID, BYTES]]), verify),
+    after: [`manifests.bak/${ID}`],
+    refused: [[], []],
+  },
+  {
+    name: 'publishCheckpoint',
+    run: async (order, verify) => order.publishCheckpoint('filter/1', async (append) => append(BYTES), verify),
+    after: ['filter/1'],
+    refused: [[], []],
+  },
+  {
+    name: 'commitDelete',
+    before: [`snapshots/${ID}`],
+    run: async (order, verify) => order.commitDelete([ID], verify),
+    after: [`deleted/${ID}`],
+    refused: [[`snapshots/${ID}`]],
+  },
+  {
+    name: 'undoDelete',
+    before: [`deleted/${ID}`],
+    run: async (order, verify) => order.undoDelete([ID], verify, isWhole),
+    after: [`snapshots/${ID}`],
+    refused: [[`deleted/${ID}`], [`deleted/${ID}`]],
+  },
+  {
+    name: 'condemn',
+    run: async (order, verify) => order.condemn(await order.prepareCondemnation(CONDEMNED), verify),
+    after: [`condemned/${ANY}`],
+    refused: [[], []],
+  },
+  {
+    name: 'publishFile',
+    before: ['keys/a'],
+    run: async (order, verify) => order.publishFile('keys/a', BYTES, verify),
+    after: ['keys/a'],
+    refused: [['keys/a']],
+  },
+  {
+    name: 'publishNew',
+    run: async (order, verify) => order.publishNew('keys/a', BYTES, verify),
+    after: ['keys/a'],
+    refused: [[]],
+  },
+  {
+    name: 'remove',
+    before: ['packs/a', 'packs/b'],
+    run: async (order, verify) => order.remove(['packs/a', 'packs/b'], verify),
+    after: [],
+    refused: [['packs/a', 'packs/b']],
+  },
+  {
+    name: 'quarantine',
+    before: ['index/a'],
+    run: async (order, verify) => order.quarantine('index/a', verify),
+    after: ['quarantine/index-a'],
+    refused: [['index/a']],
+  },
+];
+
+function setDisk({ before = [] }: Step): PowerCutBackend {
+  const disk = new PowerCutBackend();
+  for (const directory of DIRECTORIES) disk.pokeDirectory(directory);
+  disk.poke('config', BYTES);
+  for (const name of before) disk.poke(name, Buffer.from('before'));
+  return new PowerCutBackend(disk.copy());
+}
+
+/** All files but temporary ones and the configuration. */
+function filesOf(disk: { names(): string[] }): string[] {
+  const names = disk.names().filter((name) => name !== 'config');
+  return names.map((name) => (name.includes(ID) ? name : name.replace(/[0-9a-f]{64}$/, ANY)));
+}
+
+describe('a step of the order', () => {
+  test.each(STEPS)('is durable on return: $name', async (step) => {
+    const disk = setDisk(step);
+    await step.run(new DurableOrder(plainPlace(disk)), async () => undefined);
+    expect(filesOf(disk)).toEqual(step.after);
+    expect(filesOf(disk.cut())).toEqual(step.after);
+    for (const name of disk.names()) expect(disk.cut().peek(name), name).toEqual(disk.peek(name));
+  });
+
+  const verified = STEPS.filter(({ refused }) => refused !== undefined);
+
+  test.each(verified)('looks at the lock right before each change of a name: $name', async (step) => {
+    const backend = new FaultyBackend(setDisk(step));
+    const looks: number[] = [];
+    await step.run(new DurableOrder(plainPlace(backend)), async () => void looks.push(backend.operations.length));
+    const changes = backend.operations.flatMap((each, at) => (changesName(each) ? [at] : []));
+    expect(changes.length).toBeGreaterThan(0);
+    for (const at of changes) {
+      // Nothing but reads may come in between.
+      const since = backend.operations.slice(Math.max(...looks.filter((look) => look <= at)), at);
+      expect(since.map(({ operation }) => operation).filter((operation) => operation !== 'sizeOf')).toEqual([]);
+    }
+  });
+
+  const refusals = verified.flatMap((step) => step.refused!.map((left, at) => ({ ...step, left, look: at + 1 })));
+
+  test.each(refusals)('leaves what it should when look $look is refused: $name', async (step) => {
+    const disk = setDisk(step);
+    let count = 0;
+    const running = step.run(new DurableOrder(plainPlace(disk)), async () => {
+      count += 1;
+      if (count === step.look) throw new RefusedError('the lock is gone');
+    });
+    await expect(running).rejects.toThrow('the lock is gone');
+    // What was renamed or removed to undo it is durable, too. A condemnation that was prepared is its owner's to discard.
+    expect(filesOf(disk).filter((name) => !name.startsWith('tmp/'))).toEqual(step.left);
+    expect(filesOf(disk.cut()).filter((name) => !name.startsWith('tmp/'))).toEqual(step.left);
+  });
+});
+
+test('a condemnation is written and synced while it has no name, so that a full disk shows', async () => {
+  const backend = new FaultyBackend(setDisk(STEPS[0]!));
+  await new DurableOrder(plainPlace(backend)).prepareCondemnation(CONDEMNED);
+  expect(backend.operations.map(({ operation }) => operation)).toEqual(['create', 'append', 'sync']);
+});
+
+test('a delete that fails at its second snapshot makes the first one durable', async () => {
+  const other = sha256(Buffer.from('other'));
+  const disk = setDisk({ ...STEPS[0]!, before: [`snapshots/${ID}`, `snapshots/${other}`] });
+  let count = 0;
+  const deleting = new DurableOrder(plainPlace(disk)).commitDelete([ID, other], async () => {
+    count += 1;
+    if (count === 2) throw new RefusedError('the lock is gone');
+  });
+  await expect(deleting).rejects.toThrow('the lock is gone');
+  expect(filesOf(disk.cut())).toEqual(filesOf(disk));
+  expect(filesOf(disk)).toContain(`deleted/${ID}`);
+});

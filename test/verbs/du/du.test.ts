@@ -1,0 +1,249 @@
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { SnapshotNotFoundError, UsageError } from '../../../src/core/errors.ts';
+import type { TreeEntry } from '../../../src/core/format/tree/tree.ts';
+import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
+import { measureUsage } from '../../../src/verbs/du/du.ts';
+import { tagSnapshots } from '../../../src/verbs/tag/tag.ts';
+import { Repository } from '../../../src/core/repository/repository.ts';
+import type { ByteString } from '../../../src/core/util/byte-string.ts';
+import { makeManySnapshots } from '../../support/many-snapshots.ts';
+import type { ManySnapshots } from '../../support/many-snapshots.ts';
+import { createPrng } from '../../support/prng.ts';
+import { seedsOf } from '../../support/seeds.ts';
+import { unlockOfTests } from '../../support/test-password.ts';
+import { makeTestRepository } from '../../support/test-repository.ts';
+
+type Contents = ReadonlyMap<ByteString, TreeEntry>;
+
+function idsOf({ type, chunkIds, treeId }: TreeEntry): string[] {
+  if (type === 'directory') return [Buffer.from(treeId!).toString('hex')];
+  const ids: string[] = [];
+  for (let offset = 0; offset < chunkIds.length; offset += 20)
+    ids.push(Buffer.from(chunkIds.subarray(offset, offset + 20)).toString('hex'));
+  return ids;
+}
+
+/** The chunks and trees of everything at and below a path. */
+function idsBelow(contents: Contents, path: ByteString): Set<string> {
+  const ids = new Set<string>();
+  for (const [each, entry] of contents)
+    if (each === path || each.startsWith(`${path}/`)) for (const id of idsOf(entry)) ids.add(id);
+  return ids;
+}
+
+/** What everything else needs: other snapshots, and other paths. Directories above the path are not counted. */
+function idsElsewhere({ contents, snapshots }: ManySnapshots, set: ReadonlySet<string>, path: ByteString): Set<string> {
+  const ids = new Set<string>();
+  for (const { id, snapshot } of snapshots) {
+    if (!set.has(id)) ids.add(snapshot.tree);
+    for (const [each, entry] of contents.get(id)!) {
+      const isAtPath = set.has(id) && (each === path || each.startsWith(`${path}/`));
+      const isAbove = set.has(id) && path.startsWith(`${each}/`);
+      if (!isAtPath && !isAbove) for (const one of idsOf(entry)) ids.add(one);
+    }
+  }
+  return ids;
+}
+
+/** The stored size of each chunk and tree, from the filter. */
+async function storedSizes({ context }: ManySnapshots, ids: Iterable<string>): Promise<Map<string, number>> {
+  const repository = await Repository.open({ backend: context.backend, mode: 'shared', unlock: unlockOfTests });
+  const { state } = await repository.openState();
+  const sizes = new Map<string, number>();
+  for (const id of ids) sizes.set(id, state.filter.storedBytesOf(state.filter.find(Buffer.from(id, 'hex'), 0)));
+  await repository.close();
+  return sizes;
+}
+
+function sumOf(sizes: ReadonlyMap<string, number>, ids: Iterable<string>): number {
+  let sum = 0;
+  for (const id of ids) sum += sizes.get(id)!;
+  return sum;
+}
+
+async function expectExact(stage: ManySnapshots, sets: readonly (readonly string[])[], depth: number): Promise<number> {
+  const allIds = new Set(stage.snapshots.map(({ snapshot }) => snapshot.tree));
+  for (const contents of stage.contents.values())
+    for (const entry of contents.values()) for (const id of idsOf(entry)) allIds.add(id);
+  const sizes = await storedSizes(stage, allIds);
+  let rowCount = 0;
+  for (const set of sets) {
+    const [usage] = await measureUsage(stage.context, { selectors: set, asOne: true, depth });
+    const [total, ...rows] = usage!.rows;
+    const freed = (await deleteSnapshots(stage.context, { selectors: set, dryRun: true })).freed;
+    expect(total!.onlyHere).toEqual(freed);
+    for (const { path, onlyHere, apparentBytes, referencedBytes } of rows) {
+      const below = new Set<string>();
+      let apparent = 0;
+      for (const id of set) {
+        const contents = stage.contents.get(id)!;
+        for (const each of idsBelow(contents, path)) below.add(each);
+        for (const [each, { sizeBytes }] of contents)
+          if (each === path || each.startsWith(`${path}/`)) apparent += sizeBytes;
+      }
+      const elsewhere = idsElsewhere(stage, new Set(set), path);
+      const only = [...below].filter((id) => !elsewhere.has(id));
+      expect(onlyHere.storedBytes, path).toBe(sumOf(sizes, only));
+      expect(onlyHere.chunkCount + onlyHere.treeCount).toBe(only.length);
+      expect(referencedBytes).toBe(sumOf(sizes, below));
+      expect(apparentBytes).toBe(apparent);
+      rowCount += 1;
+    }
+  }
+  return rowCount;
+}
+
+describe('measureUsage', () => {
+  it.each(seedsOf(1, 10))(
+    'gives for each directory what brute force gives, for single snapshots and for sets (seed %i)',
+    async (seed) => {
+      const stage = await makeManySnapshots(seed, { snapshotCount: 5, fileCount: 90, changeCount: 4 });
+      const prng = createPrng(seed);
+      const ids = stage.snapshots.map(({ id }) => id);
+      const sets = Array.from({ length: 6 }, () => ids.filter(() => prng.int(3) === 0)).filter((set) => set.length > 0);
+      const rowCount = await expectExact(stage, [...ids.slice(0, 3).map((id) => [id]), ...sets, ids], 9);
+      expect(rowCount, `seed ${seed}`).toBeGreaterThan(40);
+    },
+  );
+
+  it('lists the directories of each snapshot, one level by default', async () => {
+    const repository = await makeTestRepository();
+    for (const path of ['a/x', 'b/y/z']) mkdirSync(join(repository.source, path), { recursive: true });
+    writeFileSync(join(repository.source, 'a', 'file'), createPrng(1).bytes(10_000));
+    writeFileSync(join(repository.source, 'b', 'file'), createPrng(1).bytes(10_000));
+    await repository.backup();
+    await repository.backup();
+    const { source, context, directory } = repository;
+    const pathsOf = async (options: Parameters<typeof measureUsage>[1]): Promise<string[][]> =>
+      (await measureUsage(context, options)).map(({ rows }) => rows.map(({ path }) => path));
+    expect(await pathsOf({})).toEqual([[directory, source, `${source}/a`, `${source}/b`]]);
+    expect(await pathsOf({ selectors: ['latest', 'latest~1'], depth: 0 })).toEqual([
+      [directory, source],
+      [directory, source],
+    ]);
+    expect(await pathsOf({ selectors: ['latest:source/b'], depth: 9 })).toEqual([
+      [`${source}/b`, `${source}/b/y`, `${source}/b/y/z`],
+    ]);
+    expect(await pathsOf({ selectors: [`latest:${source}/a/file`] })).toEqual([[`${source}/a/file`]]);
+    expect(await pathsOf({ asOne: true })).toEqual([[directory]]);
+    await expect(pathsOf({ selectors: ['latest:absent'] })).rejects.toThrow(SnapshotNotFoundError);
+    await expect(pathsOf({ selectors: ['latest:a', 'latest~1:b'], asOne: true })).rejects.toThrow(UsageError);
+  });
+
+  it('counts what two directories share only for the directory above them', async () => {
+    const repository = await makeTestRepository();
+    for (const name of ['a', 'b']) {
+      mkdirSync(join(repository.source, name));
+      writeFileSync(join(repository.source, name, 'file'), createPrng(1).bytes(10_000));
+      writeFileSync(join(repository.source, name, name), createPrng(name.charCodeAt(0)).bytes(1000));
+    }
+    await repository.backup();
+    const [usage] = await measureUsage(repository.context, {});
+    const [, source, a, b] = usage!.rows;
+    expect(source!.onlyHere.rawBytes).toBeGreaterThan(12_000);
+    for (const row of [a!, b!]) {
+      expect(row.onlyHere.rawBytes).toBeLessThan(2000);
+      expect(row.onlyHere.chunkCount).toBe(1);
+      expect(row.apparentBytes).toBe(11_000);
+      expect(row.referencedBytes).toBeGreaterThan(11_000);
+    }
+    rmSync(join(repository.source, 'b', 'file'));
+    await repository.backup();
+    // The first snapshot still has it.
+    const [latest] = await measureUsage(repository.context, { depth: 0 });
+    expect(latest!.rows[1]!.onlyHere.chunkCount).toBe(0);
+    const both = await measureUsage(repository.context, {
+      asOne: true,
+      selectors: ['latest:source/a/file', 'latest~1:source/a/file'],
+    });
+    expect(both[0]!.rows).toMatchObject([{ apparentBytes: 20_000, onlyHere: { chunkCount: 0 } }]);
+  });
+
+  it('does not count a directory that another path has too', async () => {
+    const repository = await makeTestRepository();
+    for (const name of ['a', 'b']) mkdirSync(join(repository.source, name, 'sub'), { recursive: true });
+    writeFileSync(join(repository.source, 'a', 'sub', 'file'), createPrng(1).bytes(10_000));
+    // With the same inode, both directories have the same tree.
+    linkSync(join(repository.source, 'a', 'sub', 'file'), join(repository.source, 'b', 'sub', 'file'));
+    await repository.backup();
+    const [usage] = await measureUsage(repository.context, { depth: 2 });
+    const onlyHere = new Map(usage!.rows.map((row) => [row.path.slice(repository.source.length), row.onlyHere]));
+    expect(onlyHere.get('/a/sub')).toMatchObject({ chunkCount: 0, treeCount: 0, storedBytes: 0 });
+    expect(onlyHere.get('/b/sub')).toMatchObject({ chunkCount: 0, treeCount: 0, storedBytes: 0 });
+    expect(onlyHere.get('')).toMatchObject({ chunkCount: 1, treeCount: 4 });
+  });
+
+  it('does not count what another snapshot has in a directory that it shares', async () => {
+    const repository = await makeTestRepository();
+    const deep = join(repository.source, 'a', 'b', 'c');
+    mkdirSync(deep, { recursive: true });
+    writeFileSync(join(deep, 'file'), createPrng(1).bytes(10_000));
+    await repository.backup();
+    writeFileSync(join(repository.source, 'other'), 'x');
+    await repository.backup();
+    const of = async (selectors: string[]): Promise<Map<string, number>> => {
+      const [usage] = await measureUsage(repository.context, { selectors, depth: 3, asOne: true });
+      return new Map(usage!.rows.map((row) => [row.path.slice(repository.source.length), row.onlyHere.chunkCount]));
+    };
+    const one = await of(['latest']);
+    expect(['', '/a', '/a/b', '/a/b/c'].map((path) => one.get(path))).toEqual([1, 0, 0, 0]);
+    const both = await of(['latest', 'latest~1']);
+    expect(['', '/a', '/a/b', '/a/b/c'].map((path) => both.get(path))).toEqual([2, 1, 1, 1]);
+  });
+
+  it('gives the same total of a set with and without its directories', async () => {
+    const stage = await makeManySnapshots(62, { snapshotCount: 5, fileCount: 30 });
+    const [usage] = await measureUsage(stage.context, { asOne: true, filter: { hosts: ['one'] } });
+    expect(usage!.snapshots.map(({ snapshot }) => snapshot.hostname)).toEqual(['one', 'one', 'one']);
+    expect(usage!.rows).toHaveLength(1);
+    const selectors = usage!.snapshots.map(({ id }) => id);
+    const [walked] = await measureUsage(stage.context, { asOne: true, selectors, depth: 0 });
+    expect(usage!.rows[0]).toEqual(walked!.rows[0]);
+    expect(usage!.rows[0]!.referencedBytes).toBeGreaterThan(usage!.rows[0]!.onlyHere.storedBytes);
+    expect(usage!.rows[0]!.onlyHere).toEqual((await deleteSnapshots(stage.context, { selectors, dryRun: true })).freed);
+  });
+
+  it('takes several directories of a snapshot, and lists each once', async () => {
+    const repository = await makeTestRepository();
+    for (const name of ['a', 'a.b', 'a/c']) mkdirSync(join(repository.source, name));
+    await repository.backup();
+    const { source, context } = repository;
+    const selectors = ['latest:source/a', 'latest:source/a.b', `latest:${source}/./a/`];
+    const usages = await measureUsage(context, { selectors, depth: 0 });
+    expect(usages.map(({ rows }) => rows.map(({ path }) => path))).toEqual([[`${source}/a`], [`${source}/a.b`]]);
+    // What is in a directory follows it, whatever the names beside it.
+    const [all] = await measureUsage(context, { depth: 2 });
+    expect(all!.rows.slice(1).map(({ path }) => path.slice(source.length))).toEqual(['', '/a', '/a/c', '/a.b']);
+  });
+
+  it.each([[['a', '']], [['', 'a']]])('counts levels from the nearest path that was backed up: %j', async (names) => {
+    const repository = await makeTestRepository();
+    const { source, directory } = repository;
+    mkdirSync(join(source, 'a', 'b'), { recursive: true });
+    for (const name of names) await repository.backup({ sources: [join(source, name)] });
+    const selectors = ['latest', 'latest~1'];
+    const [usage] = await measureUsage(repository.context, { selectors, asOne: true, depth: 1 });
+    expect(usage!.rows.map(({ path }) => path)).toEqual([directory, source, `${source}/a`, `${source}/a/b`]);
+  });
+
+  it('counts a changed snapshot whose earlier version is left with what deleting it frees', async () => {
+    const repository = await makeTestRepository();
+    writeFileSync(join(repository.source, 'file'), createPrng(1).bytes(10_000));
+    const { snapshotId } = await repository.backup();
+    const manifest = join(repository.directory, 'repository', 'snapshots', snapshotId!);
+    const bytes = readFileSync(manifest);
+    await tagSnapshots(repository.context, { selectors: ['latest'], add: ['x'] });
+    expect(existsSync(manifest)).toBe(false);
+    // The change was interrupted before it removed the old manifest.
+    writeFileSync(manifest, bytes);
+    const { freed } = await deleteSnapshots(repository.context, { selectors: ['latest'], dryRun: true });
+    expect(freed).toMatchObject({ chunkCount: 1, treeCount: 2 });
+    const [usage] = await measureUsage(repository.context, { depth: 0 });
+    expect(usage!.rows.map(({ onlyHere }) => onlyHere.chunkCount)).toEqual([1, 1]);
+    expect(usage!.rows[0]!.onlyHere).toEqual(freed);
+  });
+});

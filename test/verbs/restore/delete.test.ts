@@ -1,0 +1,121 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it, vi } from 'vitest';
+
+import { CancelledError, CorruptDataError } from '../../../src/core/errors.ts';
+import { restore } from '../../../src/verbs/restore/restore.ts';
+import { StateReader } from '../../../src/core/repository/state-reader.ts';
+import { makeSaved, write } from '../../support/saved-target.ts';
+import { giveToNobody, withoutPrivileges } from '../../support/unprivileged.ts';
+
+describe('restore --delete', () => {
+  it('deletes only what the patterns include', async () => {
+    const { target, restore: restoreTo } = await makeSaved();
+    for (const name of ['x.log', 'sub/y.log', 'sub/z.txt', 'new/w.log']) write(join(target, name), name);
+    await restoreTo({ selector: 'latest:source', target, delete: true, include: ['sub'] });
+    expect(existsSync(join(target, 'x.log'))).toBe(true);
+    expect(readdirSync(join(target, 'sub')).toSorted()).toEqual(['b', 'deep']);
+    expect(existsSync(join(target, 'new/w.log'))).toBe(true);
+  });
+
+  it('keeps what differs if --overwrite says so', async () => {
+    const { target, restore: restoreTo } = await makeSaved();
+    writeFileSync(join(target, 'a'), 'mine');
+    rmSync(join(target, 'sub'), { recursive: true });
+    writeFileSync(join(target, 'sub'), 'mine');
+    write(join(target, 'more/x'), '');
+    const result = await restoreTo({ selector: 'latest:source', target, delete: true, overwrite: 'never' });
+    expect(result.problems.map(({ path }) => path).toSorted()).toEqual(['a', 'sub']);
+    expect(readdirSync(target).toSorted()).toEqual(['a', 'other', 'sub']);
+    expect(lstatSync(join(target, 'sub')).isFile()).toBe(true);
+  });
+
+  it('deletes nothing in a directory whose tree cannot be read, and gives back what was in its way', async () => {
+    const { target, source, context } = await makeSaved();
+    rmSync(join(target, 'sub', 'deep'), { recursive: true });
+    writeFileSync(join(target, 'sub', 'deep'), 'precious');
+    write(join(target, 'sub', 'extra'), 'extra');
+    write(join(target, 'other', 'extra'), 'extra');
+    // oxlint-disable-next-line typescript/unbound-method
+    const read = StateReader.prototype.read;
+    const order: string[] = [];
+    // In the order of the first walk: the root tree, `source`, `other`, `sub` and `deep`.
+    vi.spyOn(StateReader.prototype, 'read').mockImplementation(function (this: StateReader, ids, offset) {
+      const id = Buffer.from(ids.subarray(offset, offset + 20)).toString('hex');
+      if (!order.includes(id)) order.push(id);
+      if ([2, 4].includes(order.indexOf(id))) throw new CorruptDataError('damaged');
+      return read.call(this, ids, offset);
+    });
+    const result = await restore(context, { selector: 'latest:source', target, delete: true });
+    vi.restoreAllMocks();
+    expect(order).toHaveLength(5);
+    expect(result.problems.map(({ path, code }) => `${path} ${code}`)).toEqual([
+      'other CORRUPT_DATA',
+      'sub/deep CORRUPT_DATA',
+    ]);
+    expect(lstatSync(join(target, 'sub', 'deep')).isFile()).toBe(true);
+    expect(readdirSync(join(target, 'sub')).toSorted()).toEqual(['b', 'deep']);
+    expect(readdirSync(join(target, 'other')).toSorted()).toEqual(['d', 'extra']);
+    expect(existsSync(join(source, 'a'))).toBe(true);
+  });
+
+  it('deletes nothing if it is interrupted, and gives back what was in the way', async () => {
+    const { target, context } = await makeSaved();
+    write(join(target, 'extra'), 'extra');
+    rmSync(join(target, 'a'));
+    write(join(target, 'a', 'precious'), '');
+    rmSync(join(target, 'sub'), { recursive: true });
+    writeFileSync(join(target, 'sub'), 'precious');
+    vi.spyOn(StateReader.prototype, 'openBlock').mockRejectedValue(new CancelledError('SIGINT'));
+    const restoring = restore(context, { selector: 'latest:source', target, delete: true });
+    await expect(restoring).rejects.toThrow(CancelledError);
+    vi.restoreAllMocks();
+    expect(readdirSync(target).toSorted()).toEqual(['a', 'extra', 'other', 'sub']);
+    expect(readdirSync(join(target, 'a'))).toEqual(['precious']);
+    expect(readFileSync(join(target, 'sub'), 'utf8')).toBe('precious');
+  });
+
+  it('says where it keeps a directory that it could not delete', async () => {
+    const { target, restore: restoreTo } = await makeSaved();
+    rmSync(join(target, 'a'));
+    const earlier = '.ldm-set-aside-1_00000000_00000000_0_1';
+    write(join(target, 'a', earlier), 'precious');
+    const { problems, deletesFailed } = await restoreTo({ selector: 'latest:source', target, delete: true });
+    expect(lstatSync(join(target, 'a')).isFile()).toBe(true);
+    const [kept, ...others] = readdirSync(target).filter((name) => name.startsWith('.ldm-set-aside-'));
+    expect(others).toEqual([]);
+    expect(readFileSync(join(target, kept!, earlier), 'utf8')).toBe('precious');
+    expect(deletesFailed).toBe(1);
+    expect(problems.map(({ path, message }) => `${path}: ${message}`)).toContain(
+      `a: what was in its place is kept as ${kept}`,
+    );
+  });
+
+  it('works in directories that an ordinary user may not write to, and restores their time', async () => {
+    const { target, source, directory, backup, restore: restoreTo } = await makeSaved();
+    chmodSync(join(source, 'sub'), 0o555);
+    utimesSync(join(source, 'sub'), 1000, 2000);
+    await backup();
+    await restoreTo({ selector: 'latest:source', target, delete: true });
+    chmodSync(join(target, 'sub'), 0o755);
+    write(join(target, 'sub', 'extra'), '');
+    chmodSync(join(target, 'sub'), 0o555);
+    giveToNobody(directory);
+    const { problems } = await withoutPrivileges(async () =>
+      restoreTo({ selector: 'latest:source', target, delete: true }),
+    );
+    expect(problems).toEqual([]);
+    expect(readdirSync(join(target, 'sub')).toSorted()).toEqual(['b', 'deep']);
+    expect(lstatSync(join(target, 'sub'))).toMatchObject({ mode: 0o40555, mtimeMs: 2_000_000 });
+  });
+});

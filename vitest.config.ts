@@ -135,7 +135,7 @@ const config: ViteUserConfig = defineConfig({
     // By content, so that a run transforms only what has changed since the last one.
     experimental: { fsModuleCache: true },
     globalSetup: ['test/support/ensure-built.ts'],
-    setupFiles: ['test-cost', 'cheap-passwords', 'heap-of-tests', 'equal-bytes'].map(
+    setupFiles: ['wings', 'test-cost', 'cheap-passwords', 'heap-of-tests', 'equal-bytes'].map(
       (name) => `test/support/${name}.ts`,
     ),
     pool: 'forks',

@@ -1,4 +1,6 @@
 /** The library: every operation of the command line as a function that returns data. */
+import { registerWings } from './wings.ts';
+
 export { LocalBackend } from './core/backend/local-backend.ts';
 export { openBackend } from './places/open-backend.ts';
 export type { RemoteOptions } from './places/open-backend.ts';
@@ -16,12 +18,12 @@ export { chooseRepository } from './verbs/backup/choose-repository.ts';
 export type { AskedRepository, RepositoryChoice, RepositoryPolicy } from './verbs/backup/choose-repository.ts';
 export type {
   BackupOptions,
-  BackupResult,
   Continued,
   SkippedRepository,
   SourceProblem,
   StreamedFile,
 } from './verbs/backup/backup.ts';
+export type { BackupResult } from './core/saving/backup-result.ts';
 export { cleanCaches, listCaches } from './verbs/cache/cache.ts';
 export type { CachedRepositoryFiles } from './verbs/cache/cache.ts';
 export { check } from './verbs/check/check.ts';
@@ -135,13 +137,14 @@ export { locate } from './realm/verbs/locate/locate.ts';
 export type { LocateOptions, LocateResult, LocatedChunk } from './realm/verbs/locate/locate.ts';
 export { publish } from './realm/verbs/realm/publish-ranges.ts';
 export type { PublishResult, PublishedRanges } from './realm/verbs/realm/publish-ranges.ts';
-export type { RealmFile } from './realm/domains/read-key.ts';
+export type { RealmFile } from './core/session/extension.ts';
 export { realmStatus } from './realm/verbs/realm/status.ts';
 export type { DomainStatus, RealmStatus } from './realm/verbs/realm/status.ts';
 export type { Notice } from './core/session/notices.ts';
 export type { OlderState, RepositoryMemory, SeenRepository } from './core/session/repository-memory.ts';
 export { listFiles } from './verbs/ls/ls.ts';
-export type { ListFilesOptions, ListedEntry } from './verbs/ls/ls.ts';
+export type { ListFilesOptions } from './verbs/ls/ls.ts';
+export type { ListedEntry } from './core/snapshots/snapshot-reader.ts';
 export { serve } from './places/serve/serve.ts';
 export type { ServeOptions } from './places/serve/serve.ts';
 export type { Streams } from './places/serve/sftp-server.ts';
@@ -158,7 +161,7 @@ export type {
   SnapshotFile,
   SnapshotReader,
 } from './core/snapshots/open-snapshot.ts';
-export type { ChunkSource, OfferedChunk } from './core/healing/chunk-source.ts';
+export type { ChunkSource, OfferedChunk } from './core/session/chunk-source.ts';
 export type { FetchedChunk, FetchedChunks } from './core/healing/domain-chunks.ts';
 export { repair } from './verbs/repair/repair.ts';
 export type { RepairAction, RepairOptions, RepairResult } from './verbs/repair/repair.ts';
@@ -176,11 +179,11 @@ export type { RewriteOptions, RewriteResult, RewrittenSnapshot } from './verbs/r
 export { listSnapshots, showSnapshot } from './verbs/snapshots/snapshots.ts';
 export type {
   ListSnapshotsOptions,
-  ListedSnapshot,
   ShownSnapshot,
   SnapshotFilter,
   SnapshotListing,
 } from './verbs/snapshots/snapshots.ts';
+export type { ListedSnapshot } from './core/removing/remove-snapshots.ts';
 export { collectStats } from './verbs/stats/stats.ts';
 export type {
   FileStatistics,
@@ -196,3 +199,5 @@ export type { SnapshotChoice } from './core/snapshots/select-snapshots.ts';
 export { VERSION } from './core/util/version.ts';
 export { isUtf8, nameBytes, textOf } from './core/util/byte-string.ts';
 export type { ByteString, PathInput } from './core/util/byte-string.ts';
+
+registerWings();

@@ -31,10 +31,12 @@ async function printVersion(): Promise<number> {
 }
 
 async function run(commandLine: readonly string[]): Promise<number> {
-  const [{ createCommandRunner }, { createProgram }] = await Promise.all([
+  const [{ createCommandRunner }, { createProgram }, { registerWings }] = await Promise.all([
     import('../console/command-runner.ts'),
     import('./program.ts'),
+    import('../wings.ts'),
   ]);
+  registerWings();
   const runner = createCommandRunner();
   const program = createProgram(runner);
   let exitCode: number;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test, vi } from 'vitest';
 
-import { exitCodeOfRestore } from '../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../src/verbs/restore/report.ts';
 import { nativeCalls } from '../../src/core/files/native/native.ts';
 import { NO_ATTRIBUTE_TOOLS, dumpAttributes } from '../support/attribute-dump.ts';
 import { bringBack, makeStage, makeTree, save } from '../support/attribute-stage.ts';

@@ -2,7 +2,8 @@ import { lstatSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import { exitCodeOfCheck, exitCodeOfRepair } from '../../src/console/exit-codes.ts';
+import { exitCodeOfRepair } from '../../src/verbs/repair/report.ts';
+import { exitCodeOfCheck } from '../../src/verbs/check/report.ts';
 import { check } from '../../src/verbs/check/check.ts';
 import { checkStorage } from '../../src/verbs/check/check-storage.ts';
 import { repair } from '../../src/verbs/repair/repair.ts';

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { exitCodeOfCheck } from '../../src/console/exit-codes.ts';
+import { exitCodeOfCheck } from '../../src/verbs/check/report.ts';
 import { ChunkHasher } from '../../src/core/crypto/chunk-hasher.ts';
 import type { FilterState } from '../../src/core/ldm/filter-state.ts';
 import { NIL } from '../../src/core/ldm/entry-table.ts';

@@ -18,7 +18,7 @@ import { describe, expect, it } from 'vitest';
 import { SourceError } from '../../src/core/errors.ts';
 import type { TreeEntry } from '../../src/core/format/tree/tree.ts';
 import { backup } from '../../src/verbs/backup/backup.ts';
-import type { BackupResult } from '../../src/verbs/backup/backup.ts';
+import type { BackupResult } from '../../src/core/saving/backup-result.ts';
 import { createProgress } from '../../src/core/session/context.ts';
 import { listFiles } from '../../src/verbs/ls/ls.ts';
 import { openFilesOf } from '../support/open-files.ts';

@@ -6,7 +6,7 @@ import type { FileSystemBackend } from '../../src/core/backend/file-system-backe
 import { decodeSnapshot } from '../../src/core/format/snapshot.ts';
 import type { Snapshot } from '../../src/core/format/snapshot.ts';
 import { backup } from '../../src/verbs/backup/backup.ts';
-import type { BackupResult } from '../../src/verbs/backup/backup.ts';
+import type { BackupResult } from '../../src/core/saving/backup-result.ts';
 import { check } from '../../src/verbs/check/check.ts';
 import { compact } from '../../src/core/removing/compact.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';

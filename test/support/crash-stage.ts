@@ -2,7 +2,7 @@ import { appendFileSync, linkSync, mkdirSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 
 import { backup } from '../../src/verbs/backup/backup.ts';
-import type { BackupResult } from '../../src/verbs/backup/backup.ts';
+import type { BackupResult } from '../../src/core/saving/backup-result.ts';
 import { compact } from '../../src/core/removing/compact.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 
 import type { Backend } from '../../src/core/backend/backend.ts';
 import { backendFailure } from '../../src/core/backend/backend-failure.ts';
-import { exitCodeOfCheck, exitCodeOfRestore } from '../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../src/verbs/restore/report.ts';
+import { exitCodeOfCheck } from '../../src/verbs/check/report.ts';
 import { LdmError } from '../../src/core/errors.ts';
 import type { BackendError } from '../../src/core/errors.ts';
 import { isCommitName } from '../../src/core/format/layout.ts';

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 import type { Backend } from '../../src/core/backend/backend.ts';
-import { exitCodeOfRestore } from '../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../src/verbs/restore/report.ts';
 import { withRepository } from '../../src/core/session/context.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import type { Notice } from '../../src/core/session/notices.ts';
-import type { ChunkSource, OfferedChunk } from '../../src/core/healing/chunk-source.ts';
+import type { ChunkSource, OfferedChunk } from '../../src/core/session/chunk-source.ts';
 import { restore } from '../../src/verbs/restore/restore.ts';
 import type { RestoreOptions, RestoreResult } from '../../src/verbs/restore/restore.ts';
 import type { Repository } from '../../src/core/repository/repository.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { exitCodeOfCheck } from '../../src/console/exit-codes.ts';
+import { exitCodeOfCheck } from '../../src/verbs/check/report.ts';
 import { LdmError } from '../../src/core/errors.ts';
 import { check } from '../../src/verbs/check/check.ts';
 import { inTurn } from './aftermath.ts';

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
 import { LocalBackend } from '../../src/core/backend/local-backend.ts';
-import { exitCodeOfRestore } from '../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../src/verbs/restore/report.ts';
 import { backup } from '../../src/verbs/backup/backup.ts';
-import type { BackupOptions, BackupResult } from '../../src/verbs/backup/backup.ts';
+import type { BackupOptions } from '../../src/verbs/backup/backup.ts';
+import type { BackupResult } from '../../src/core/saving/backup-result.ts';
 import { check } from '../../src/verbs/check/check.ts';
 import { compact } from '../../src/core/removing/compact.ts';
 import { withRepository } from '../../src/core/session/context.ts';

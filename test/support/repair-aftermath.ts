@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 
 import type { Backend } from '../../src/core/backend/backend.ts';
-import { exitCodeOfRepair } from '../../src/console/exit-codes.ts';
+import { exitCodeOfRepair } from '../../src/verbs/repair/report.ts';
 import { LdmError } from '../../src/core/errors.ts';
 import { repair } from '../../src/verbs/repair/repair.ts';
 import type { RepairResult } from '../../src/verbs/repair/repair.ts';

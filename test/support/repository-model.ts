@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { exitCodeOfCheck } from '../../src/console/exit-codes.ts';
+import { exitCodeOfCheck } from '../../src/verbs/check/report.ts';
 import { backup } from '../../src/verbs/backup/backup.ts';
 import { check } from '../../src/verbs/check/check.ts';
 import { compact } from '../../src/core/removing/compact.ts';

@@ -5,9 +5,10 @@ import { expect } from 'vitest';
 
 import { LocalBackend } from '../../src/core/backend/local-backend.ts';
 import type { ChunkerParameters } from '../../src/core/chunking/chunker.ts';
-import { exitCodeOfRestore } from '../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../src/verbs/restore/report.ts';
 import { backup } from '../../src/verbs/backup/backup.ts';
-import type { BackupOptions, BackupResult } from '../../src/verbs/backup/backup.ts';
+import type { BackupOptions } from '../../src/verbs/backup/backup.ts';
+import type { BackupResult } from '../../src/core/saving/backup-result.ts';
 import { check } from '../../src/verbs/check/check.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import type { Notice } from '../../src/core/session/notices.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
-import type { CopyRules } from '../../verbs/group/groups.ts';
+import type { CopyRules } from '../../core/format/group-list.ts';
 
 /** A number of references and of copies: `50:2`. */
 function copiesIfRefsValue(text: string): NonNullable<CopyRules['copiesIfRefs']> {

@@ -1,7 +1,12 @@
-import type { RepairOptions } from '../../verbs/repair/repair.ts';
+import type { FetchedChunk } from '../../core/healing/domain-chunks.ts';
+import { extension } from '../../core/session/extension.ts';
+import type { ChunkSource } from '../../core/session/chunk-source.ts';
 import type { Session } from '../session.ts';
 
-type DomainOptions = Pick<RepairOptions, 'fromDomains' | 'onFetched'>;
+interface DomainOptions {
+  readonly fromDomains?: ChunkSource;
+  readonly onFetched?: (chunk: FetchedChunk) => void;
+}
 
 /**
  * Runs an operation with the other domains of the realm if the option says so, and closes them. With `-v` or `--json`,
@@ -13,11 +18,8 @@ export async function withDomains<T>(
   run: (options: DomainOptions) => Promise<T>,
 ): Promise<T> {
   if (flags.fromDomains !== true) return await run({});
-  const [{ openDomainSource }, { reportFetched }] = await Promise.all([
-    import('../../realm/lending/domain-source.ts'),
-    import('../reports/fetched-report.ts'),
-  ]);
-  const fromDomains = await openDomainSource(context);
+  const { reportFetched } = await import('../reports/fetched-report.ts');
+  const fromDomains = await extension().openSource(context);
   try {
     return await run({ fromDomains, onFetched: (chunk) => reportFetched(output, chunk, verbosity) });
   } finally {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { SnapshotFilter } from '../../verbs/snapshots/snapshots.ts';
+import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import { omitUndefined } from './omit-undefined.ts';
 import { collect, collectTags, timeValue } from './option-values.ts';
 

@@ -1,8 +1,10 @@
+import { EXIT_DAMAGED, EXIT_INCOMPLETE, EXIT_SUCCESS } from '../exit-codes.ts';
 import { displayPath, escapeForTerminal } from '../output/display-path.ts';
 import { byteListFields, itemFields } from '../output/byte-fields.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { formatDuration, formatTime } from '../../core/util/format-time.ts';
-import type { BackupEntry, BackupResult } from '../../verbs/backup/backup.ts';
+import type { BackupEntry } from '../../core/saving/entry-listing.ts';
+import type { BackupResult } from '../../core/saving/backup-result.ts';
 import type { Session } from '../session.ts';
 import { formatTable } from '../output/tables.ts';
 import { countNoun, formatCount, shortId } from '../output/words.ts';
@@ -173,4 +175,9 @@ function backupFields(result: BackupResult, durationMs: number): Record<string, 
       result.skippedRepositories.map(({ path }) => path),
     ),
   };
+}
+
+export function exitCodeOfBackup({ problems, verified }: Pick<BackupResult, 'problems' | 'verified'>): number {
+  if (verified !== undefined && verified.wrongCount > 0) return EXIT_DAMAGED;
+  return problems.length > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
 }

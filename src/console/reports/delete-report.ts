@@ -1,6 +1,6 @@
 import { displayPath, escapeForTerminal } from '../output/display-path.ts';
 import type { DeleteResult } from '../../core/removing/delete.ts';
-import type { SnapshotListing } from '../../verbs/snapshots/snapshots.ts';
+import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import type { Output } from '../output/output.ts';
 import { formatTable } from '../output/tables.ts';

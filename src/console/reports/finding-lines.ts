@@ -1,5 +1,5 @@
 import { displayPath, escapeForTerminal } from '../output/display-path.ts';
-import type { Finding } from '../../verbs/check/check.ts';
+import type { Finding } from '../../core/session/findings.ts';
 import { pathFields } from '../output/byte-fields.ts';
 import { formatCount, shortId } from '../output/words.ts';
 import { fileOf, impactOf, messageOf } from './finding-text.ts';

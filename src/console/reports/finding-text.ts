@@ -9,7 +9,7 @@ import {
 } from '../../core/format/layout.ts';
 import { countNoun } from '../output/words.ts';
 import { describeOlderState } from './older-state-text.ts';
-import type { Disagreement, Finding, Impact, PackProblem } from '../../verbs/check/check.ts';
+import type { Disagreement, Finding, Impact, PackProblem } from '../../core/session/findings.ts';
 
 /** Returns the file of the repository that a finding is about. */
 export function fileOf(finding: Finding): string | undefined {

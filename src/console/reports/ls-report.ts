@@ -1,7 +1,7 @@
 import type { EntryType, TreeEntry } from '../../core/format/tree/tree-entry.ts';
 import { displayPath } from '../output/display-path.ts';
-import type { ListedEntry } from '../../verbs/ls/ls.ts';
-import type { SnapshotListing } from '../../verbs/snapshots/snapshots.ts';
+import type { ListedEntry } from '../../core/snapshots/snapshot-reader.ts';
+import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import type { Output } from '../output/output.ts';
 import { OutputClosedError } from '../output/output.ts';

@@ -1,4 +1,4 @@
-import type { CopyProblem } from '../../verbs/copy/copy.ts';
+import type { CopyProblem } from '../../core/session/notices.ts';
 import type { Notice } from '../../core/session/notices.ts';
 import { describeListing, enumerate } from '../../core/snapshots/select-snapshots.ts';
 import { hintOf } from '../advice.ts';

@@ -1,6 +1,7 @@
 import type { NamedDomain } from '../../core/format/snapshot-marks.ts';
 import type { SnapshotSummary } from '../../core/format/snapshot.ts';
-import type { ListedSnapshot, SnapshotListing } from '../../verbs/snapshots/snapshots.ts';
+import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
+import type { ListedSnapshot } from '../../core/removing/remove-snapshots.ts';
 import { byteListFields } from '../output/byte-fields.ts';
 import { shortId } from '../output/words.ts';
 

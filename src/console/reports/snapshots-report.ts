@@ -2,7 +2,7 @@ import { displayPath, escapeForTerminal } from '../output/display-path.ts';
 import type { Snapshot } from '../../core/format/snapshot.ts';
 import { groupSnapshots } from '../../core/snapshots/snapshot-groups.ts';
 import type { GroupMember } from '../../core/snapshots/snapshot-groups.ts';
-import type { ListedSnapshot } from '../../verbs/snapshots/snapshots.ts';
+import type { ListedSnapshot } from '../../core/removing/remove-snapshots.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import type { Output } from '../output/output.ts';
 import { formatTable } from '../output/tables.ts';

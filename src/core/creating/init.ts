@@ -17,7 +17,7 @@ import type { OperationContext, OtherRepository } from '../session/context.ts';
 import { haveSameChunks, readParameters } from './copied-parameters.ts';
 import type { CopiedParameters } from './copied-parameters.ts';
 import type { RealmParameters } from './realm-parameters.ts';
-import type { RealmFile } from '../../realm/domains/read-key.ts';
+import type { RealmFile } from '../session/extension.ts';
 import { NOTHING_SEEN, assertNoneRemembered } from '../session/repository-memory.ts';
 
 export { repositoryExists };

@@ -2,7 +2,7 @@ import { RefusedError, UsageError } from '../errors.ts';
 import type { RealmHeader, RealmSecrets } from '../format/realm-key.ts';
 import type { OperationContext } from '../session/context.ts';
 import type { InitOptions } from './init.ts';
-import { readRealmKey } from '../../realm/domains/read-key.ts';
+import { extension } from '../session/extension.ts';
 
 /** What a new repository takes from a realm. */
 export type RealmParameters = Pick<RealmHeader, 'realmId' | 'chunker' | 'chunkHash'> & { readonly keys: RealmSecrets };
@@ -23,7 +23,7 @@ export async function readRealmParameters(
       hint: 'All repositories of a realm have the chunker and the chunk hash that its key file says.',
     });
   }
-  const { header, open } = readRealmKey(context, realm);
+  const { header, open } = await extension().readRealmKey(context, realm);
   const isEncrypted = encryption === 'always' || (encryption !== 'never' && context.password?.isConfigured === true);
   assertSameEncryption(header, isEncrypted);
   const keys = await open();

@@ -1,6 +1,6 @@
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import type { Finding } from './findings.ts';
+import type { Finding } from '../session/findings.ts';
 import { ImpactSearch } from './impact.ts';
 import type { SearchPlace } from './impact.ts';
 import type { PackReport } from '../store/pack-report.ts';

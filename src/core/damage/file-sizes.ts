@@ -3,7 +3,7 @@ import { forEachFile } from '../format/tree/tree.ts';
 import type { TreeEntry } from '../format/tree/tree.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import type { Finding } from './findings.ts';
+import type { Finding } from '../session/findings.ts';
 import { ImpactSearch } from './impact.ts';
 import type { SearchPlace } from './impact.ts';
 

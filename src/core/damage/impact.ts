@@ -8,7 +8,7 @@ import type { TreeStep } from '../repository/tree-walk.ts';
 import { shownPathOf } from '../util/path-node.ts';
 import type { PathNode } from '../util/path-node.ts';
 import { EntrySet } from '../snapshots/live-walk.ts';
-import type { AffectedPath, Impact } from './findings.ts';
+import type { AffectedPath, Impact } from '../session/findings.ts';
 
 /** The paths listed for each chunk. The total number is reported as well. */
 const PATHS_MAX = 200;

@@ -1,6 +1,6 @@
 import { baseName } from '../format/layout.ts';
 import { isMisplaced } from '../format/own-names.ts';
-import type { FindingOf } from './findings.ts';
+import type { FindingOf } from '../session/findings.ts';
 
 /**
  * Finds files that would be read if they were in the right directory. That something is missing there is a finding of its

@@ -4,7 +4,7 @@ import { REALM_NAME } from '../format/layout.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { Listing } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { Finding, UnreadableFile } from './findings.ts';
+import type { Finding, UnreadableFile } from '../session/findings.ts';
 
 /**
  * Memory for blocks of trees, so that each is read once: with its pack, when the state is opened, or when references

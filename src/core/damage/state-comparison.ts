@@ -1,7 +1,7 @@
 import type { FilterState } from '../ldm/filter-state.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import type { Disagreement, FindingOf } from './findings.ts';
+import type { Disagreement, FindingOf } from '../session/findings.ts';
 import type { Repository } from '../repository/repository.ts';
 
 const SHOWN_MAX = 20;

@@ -1,19 +1,17 @@
 import type { Backend } from '../backend/backend.ts';
-import { openBackend } from '../../places/open-backend.ts';
+import { openPlace as openAnyPlace } from '../backend/place-opener.ts';
+import type { OpenPlace } from '../backend/place-opener.ts';
 import type { Seals } from '../crypto/seals.ts';
 import type { CopyRules } from '../format/group-list.ts';
 import { Group } from './group.ts';
 import { readGroupList } from './group-list-file.ts';
 import { GroupedBackend } from './grouped-backend.ts';
 
-/** Opens the place of a group. */
-export type OpenPlace = (place: string) => Promise<Backend>;
-
 /** Returns a backend for a repository with groups. Which of them are offline is found out before anything is read. */
 export async function openGroups(
   metadata: Backend,
   repository: { readonly repositoryId: string; readonly seals: Seals | undefined },
-  openPlace: OpenPlace = openBackend,
+  openPlace: OpenPlace = openAnyPlace,
 ): Promise<{ readonly backend: GroupedBackend; readonly rules: CopyRules }> {
   const { list } = await readGroupList(metadata, repository);
   const { repositoryId } = repository;

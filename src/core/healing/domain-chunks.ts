@@ -4,7 +4,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { LastResort } from '../repository/state-reader.ts';
 import type { OperationContext } from '../session/context.ts';
 import { orAborted } from './or-aborted.ts';
-import type { ChunkSource, OfferedChunk } from './chunk-source.ts';
+import type { ChunkSource, OfferedChunk } from '../session/chunk-source.ts';
 
 /** What other domains gave, each chunk counted once. */
 export interface FetchedChunks {

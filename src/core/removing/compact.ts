@@ -13,6 +13,7 @@ import { describeReseal, findEarlierSeals } from './earlier-seals.ts';
 import type { EarlierSeals, ResealResult } from './earlier-seals.ts';
 import { beginPhase, withRepository } from '../session/context.ts';
 import type { OperationContext } from '../session/context.ts';
+import { extension } from '../session/extension.ts';
 import type { GroupMoves } from '../copies/group-moves.ts';
 import { deleteExpired } from './kept-deleted.ts';
 
@@ -102,8 +103,7 @@ export async function compact(context: OperationContext, options: CompactOptions
 /** Ends what other domains keep for this repository and it no longer needs. */
 async function endHolds(context: OperationContext, repository: Repository): Promise<void> {
   if (repository.config.realmId === undefined) return;
-  const { releaseUnneeded } = await import('../../realm/lending/hold-release.ts');
-  await releaseUnneeded(context, repository);
+  await extension().releaseUnneeded(context, repository);
 }
 
 /** Removes copies of packs that are left over in groups, and makes those that are missing. */

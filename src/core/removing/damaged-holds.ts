@@ -1,7 +1,7 @@
 import { isDamage } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { FindingOf } from '../damage/findings.ts';
+import type { FindingOf } from '../session/findings.ts';
 
 /**
  * Finds the holds whose list of chunks cannot be read, so that it is not known what they keep. The list of a hold is a tree

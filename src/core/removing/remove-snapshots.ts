@@ -91,3 +91,8 @@ function afterDelete(error: unknown): unknown {
 function helpOf({ hint, advice }: LdmError): ErrorDetails {
   return { hint, advice };
 }
+
+/** A snapshot, and what deleting only it would free. Undefined unless it was measured, and for a deleted snapshot. */
+export interface ListedSnapshot extends SnapshotListing {
+  readonly onlyHere?: FreedBytes;
+}

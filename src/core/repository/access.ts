@@ -1,7 +1,7 @@
 import type { Backend } from '../backend/backend.ts';
 import { BackendError } from '../errors.ts';
 import type { BackendErrorKind } from '../errors.ts';
-import type { OpenPlace } from '../groups/open-groups.ts';
+import type { OpenPlace } from '../backend/place-opener.ts';
 import { RepositoryLock } from './locks/lock.ts';
 import type { LockClock, LockMode } from './locks/lock.ts';
 import type { LockOwner } from './locks/lock-owner.ts';

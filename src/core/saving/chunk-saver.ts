@@ -1,7 +1,7 @@
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { ChunkWriter, StagedChunk } from '../store/chunk-writer.ts';
 import type { Progress } from '../session/context.ts';
-import type { ChunkLender } from './offered-chunks.ts';
+import type { ChunkLender } from '../session/extension.ts';
 import type { ReusedSample } from './reused-sample.ts';
 
 /** Saves the chunks of a new snapshot: stores those that the repository lacks. */

@@ -1,10 +1,12 @@
 import type { DurableOrder } from '../repository/durable-order.ts';
+import type { NamedDomain } from '../format/snapshot-marks.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { copyManifests } from './manifest-copies.ts';
 import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
 import type { OperationContext } from '../session/context.ts';
+import { extension } from '../session/extension.ts';
 import { isSnapshotWhole } from '../snapshots/live-walk.ts';
 
 type Manifests = Parameters<DurableOrder['commitSnapshots']>[0];
@@ -48,6 +50,15 @@ export async function withLenders<T extends Pick<Snapshot, 'tree' | 'reliesOn'>>
   let isBorrowing = false;
   opened.state.packs.forEach((pack) => (isBorrowing ||= pack.isBorrowed));
   if (!isBorrowing) return manifests;
-  const { markLenders } = await import('../../realm/lending/lenders-of.ts');
-  return await markLenders(repository, manifests);
+  return await extension().markLenders(repository, manifests);
+}
+
+/** The domains on which a new snapshot relies. `known`: those of which this command has borrowed. */
+export async function lendersOf(
+  repository: Repository,
+  { borrowedPacks }: Pick<RepositoryChunkSaver, 'borrowedPacks'>,
+  known: readonly NamedDomain[] = [],
+): Promise<readonly NamedDomain[]> {
+  if (borrowedPacks.length === 0) return known;
+  return await extension().lendersOfPacks(repository, borrowedPacks, known);
 }

@@ -1,27 +1,9 @@
-import type { BorrowedChunks } from '../format/borrowed-block.ts';
+import type { ChunkLender, OfferedChunk } from '../session/extension.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { Repository } from '../repository/repository.ts';
 
-/** Another repository that may keep chunks for this one. */
-export interface ChunkLender {
-  /** False if it surely lacks a chunk, or cannot be asked. */
-  mayHave(id: Uint8Array): boolean;
-  /** Whether it has each of the chunks, surely and in use. All false if it cannot be asked. */
-  has(ids: readonly Uint8Array[]): Promise<readonly boolean[]>;
-  /**
-   * Has it keep chunks, durably. Returns the blocks that say so.
-   * @throws NotKeptError if it does not keep all of them
-   */
-  keep(chunks: readonly OfferedChunk[]): Promise<readonly BorrowedChunks[]>;
-}
-
 /** The lender does not keep a chunk that it had: the chunk was not stored here either. */
 export class NotKeptError extends Error {}
-
-export interface OfferedChunk {
-  readonly id: Uint8Array;
-  readonly lengthBytes: number;
-}
 
 interface PendingOffer extends OfferedChunk {
   readonly bytes: Uint8Array;

@@ -5,6 +5,7 @@ import type { PackContents } from '../format/pack.ts';
 import type { PackInfo } from '../ldm/pack-table.ts';
 
 import type { OperationContext } from '../session/context.ts';
+import { extension } from '../session/extension.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 
 type AskSizes = Repository['lockedSizesOf'];
@@ -136,8 +137,8 @@ export async function unreliablePackIds(
 ): Promise<ReadonlySet<string>> {
   const { packIds } = opened.listing.condemned;
   if (repository.config.realmId === undefined) return packIds;
-  const { distrustedLoans } = await import('../../realm/lending/distrusted-loans.ts');
-  return new Set([...packIds, ...(await distrustedLoans(context, repository, opened, { trustsUnreachable }))]);
+  const distrusted = await extension().distrustedPacks(context, repository, opened, { trustsUnreachable });
+  return new Set([...packIds, ...distrusted]);
 }
 
 /** The packs that are in no listing, if a group is offline. */

@@ -1,4 +1,3 @@
-import type { BorrowedReader } from '../../realm/lending/borrowed-reader.ts';
 import { BackendError, CancelledError } from '../errors.ts';
 import { assertEnoughOpenFiles } from '../files/native/open-files.ts';
 import { Repository } from '../repository/repository.ts';
@@ -11,6 +10,8 @@ import type { OpenRepositoryOptions } from '../repository/open-options.ts';
 import type { Progress } from './progress.ts';
 import { assertPasswordUsed, unlockOptions, withPassword } from './unlock.ts';
 import { groupReporter } from './group-reporter.ts';
+import { extension } from './extension.ts';
+import type { BorrowedChunkReader } from './extension.ts';
 import type { Notice } from './notices.ts';
 import { assertPermitted, mayRemove } from './permissions.ts';
 import type { Access } from './permissions.ts';
@@ -113,10 +114,10 @@ export async function withRepository<T>(
     assertPermitted(access, given, { overridesAppendOnly: context.overridesAppendOnly === true, isServerAppendOnly });
     opened = given;
   };
-  let borrowed: BorrowedReader | undefined;
+  let borrowed: Promise<BorrowedChunkReader> | undefined;
   const fetchBorrowed = async (id: Uint8Array, domainId: string): Promise<Uint8Array> => {
-    const { BorrowedReader: Reader } = await import('../../realm/lending/borrowed-reader.ts');
-    return await (borrowed ??= new Reader(context, repository)).fetch(id, domainId);
+    borrowed ??= extension().openBorrowed(context, repository);
+    return await (await borrowed).fetch(id, domainId);
   };
   const given = { onDamagedCheckpoint, storeSizes, threads, unlock, onConfig, fetchBorrowed };
   const freesReserve = access === 'shared' || access === 'exclusive';
@@ -138,10 +139,7 @@ export async function withRepository<T>(
     result = await work(repository).finally(reportGroups);
     const staleness = await repository.staleness();
     if (staleness !== undefined) throw staleness;
-    if (!isReading(mode) && repository.config.realmId !== undefined) {
-      const { publishChanges } = await import('../../realm/domains/publish.ts');
-      await publishChanges(context, repository);
-    }
+    if (!isReading(mode) && repository.config.realmId !== undefined) await extension().afterChange(context, repository);
     if (!isReading(mode)) await repository.groups?.copyMetadata?.(repository.assertLocked).finally(reportGroups);
     if (!isReading(mode)) await watch?.end(context.acceptsOlderState === true);
   } catch (error) {
@@ -150,7 +148,7 @@ export async function withRepository<T>(
     await repository.close().catch(() => undefined);
     throw reported;
   } finally {
-    await borrowed?.close();
+    await (await borrowed)?.close();
   }
   await repository.close().catch((error: unknown) => {
     if (!(error instanceof BackendError)) throw error;

@@ -1,10 +1,7 @@
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import type { Advice } from '../util/advice.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import type { SourceProblem } from '../saving/problems.ts';
-import type { CopyProblem } from '../../verbs/copy/select-for-copy.ts';
 import type { OlderState } from './repository-memory.ts';
-import type { RestoreProblem } from '../../verbs/restore/restore-result.ts';
 
 /** Something that the user should know while an operation runs. The command line has the sentences. */
 export type Notice = NoticeOfKind & {
@@ -124,3 +121,28 @@ type NoticeOfKind =
     }
   /** A mount ended although programs were using it. */
   | { readonly kind: 'unmounted-while-used' };
+
+/** A snapshot that is not copied. All others are. */
+export interface CopyProblem {
+  readonly snapshotId: string;
+  /** What cannot be read, if it is one place in the snapshot. */
+  readonly path?: ByteString | undefined;
+  readonly message: string;
+  readonly advice?: Advice | undefined;
+}
+
+/** An entry that differs at the target from the snapshot. */
+export interface RestoreProblem {
+  readonly path: ByteString;
+  readonly message: string;
+  /** The code of the error. */
+  readonly code: string;
+}
+
+/** A source that is missing from the snapshot or incomplete in it. All other sources are saved. */
+export interface SourceProblem {
+  /** The path, shortened if it is very long. */
+  readonly path: ByteString;
+  readonly during: 'open' | 'read' | 'list' | 'stat' | 'changed' | 'missing' | 'attributes' | 'import';
+  readonly message: string;
+}

@@ -93,3 +93,9 @@ export class SnapshotReader {
     );
   }
 }
+
+export interface ListedEntry {
+  /** The path inside the snapshot, without a leading slash. */
+  readonly path: ByteString;
+  readonly entry: TreeEntry;
+}

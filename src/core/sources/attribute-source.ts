@@ -20,7 +20,7 @@ import type { PathNode } from '../util/path-node.ts';
 import { hasSameTimes, isSettled } from './entry-builder.ts';
 import type { KeptAttributes } from './entry-builder.ts';
 import type { ParentSnapshot } from './parent-snapshot.ts';
-import type { ProblemReport } from '../saving/problems.ts';
+import type { ProblemReport } from './problem-report.ts';
 
 /** Problems with attributes are listed up to this number, and counted beyond it. */
 const LISTED_MAX = 20;

@@ -3,7 +3,7 @@ import { commonParent, resolveRoots } from '../files/source/source-roots.ts';
 import type { ListedSources, SourceRoots } from '../files/source/source-roots.ts';
 import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { textOf } from '../util/byte-string.ts';
-import type { SourceProblem } from '../saving/problems.ts';
+import type { SourceProblem } from '../session/notices.ts';
 
 /** A name on the path to what the user named. */
 export interface PlannedName {

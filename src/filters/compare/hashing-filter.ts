@@ -1,7 +1,7 @@
 import { ID_BYTES } from '../../core/ldm/positions.ts';
 import type { LdmSet } from '../family/ldm-set.ts';
 import type { ErasableFilter } from '../family/membership-filter.ts';
-import { murmur3 } from '../family/murmur3.ts';
+import { murmur3 } from '../../core/util/murmur3.ts';
 
 const HASH_BYTES = 16;
 

@@ -3,7 +3,7 @@ import { HASHES_MAX, LONG_BITS, decodeGuava, encodeGuava } from './guava-form.ts
 import { BITS_MAX, NARROW_BITS_MAX, fillNarrowPositions, fillWidePositions, remainderOf } from './guava-positions.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MergeableFilter } from './membership-filter.ts';
-import { murmur3 } from './murmur3.ts';
+import { murmur3 } from '../../core/util/murmur3.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 
 export interface BloomOptions extends IdHashOption {

@@ -4,7 +4,7 @@ import { type CapacityOptions, checkReachable, checkCapacity, checkRate } from '
 import { BUCKET_SLOTS, CuckooTable } from './cuckoo-table.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter } from './membership-filter.ts';
-import { murmur3 } from './murmur3.ts';
+import { murmur3 } from '../../core/util/murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 
 /** With fewer bits a fingerprint has too few alternative buckets, and a large table cannot be filled well. */

@@ -7,7 +7,7 @@ import { addToSlice, countBits, emptySlice, isInSlice, type Shape, type Slice, w
 import type { CapacityOptions } from './sizing.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MergeableFilter } from './membership-filter.ts';
-import { murmur3 } from './murmur3.ts';
+import { murmur3 } from '../../core/util/murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 

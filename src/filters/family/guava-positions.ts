@@ -1,4 +1,4 @@
-import { carryOf } from './murmur3.ts';
+import { carryOf } from '../../core/util/murmur3.ts';
 
 /*
  * Computes the positions of the Guava strategy MURMUR128_MITZ_64: ((hash1 + i hash2) mod 2^63) mod m for i = 0 to k -

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ID_WORDS } from '../../core/ldm/positions.ts';
-import { murmur3 } from './murmur3.ts';
+import { murmur3 } from '../../core/util/murmur3.ts';
 
 /** Derives four words from an id; a different seed gives different words. */
 export type IdHash = (id: Uint8Array, seed: number, out: Uint32Array) => void;

@@ -16,7 +16,7 @@ export { IndexedFilter } from './indexed-filter.ts';
 export type { IndexedOptions } from './indexed-filter.ts';
 export { LdmSet } from './ldm-set.ts';
 export type { ErasableFilter, FilterName, MembershipFilter, MergeableFilter } from './membership-filter.ts';
-export { murmur3 } from './murmur3.ts';
+export { murmur3 } from '../../core/util/murmur3.ts';
 export type { CounterBits } from './packed-counters.ts';
 export { pathsFrom } from './range-box.ts';
 export type { Place, RangeBox, RangeEntry } from './range-box.ts';

@@ -4,7 +4,7 @@ import { BUCKET_SLOTS, CuckooTable } from './cuckoo-table.ts';
 import { HASH_WORDS, staticFilterError } from './hash-list.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MembershipFilter } from './membership-filter.ts';
-import { murmur3 } from './murmur3.ts';
+import { murmur3 } from '../../core/util/murmur3.ts';
 import { PendingKeys } from './pending-keys.ts';
 import { ATTEMPTS_MAX, PerfectHash } from './perfect-hash.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';

@@ -4,7 +4,7 @@ import { BoxTree, decodePaths, encodePaths } from './box-tree.ts';
 import { HASH_WORDS, HashList, staticFilterError } from './hash-list.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MembershipFilter } from './membership-filter.ts';
-import { murmur3 } from './murmur3.ts';
+import { murmur3 } from '../../core/util/murmur3.ts';
 import {
   type Fragment,
   fragmentAt,

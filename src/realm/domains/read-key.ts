@@ -1,3 +1,4 @@
+import type { RealmFile } from '../../core/session/extension.ts';
 import { statSync } from 'node:fs';
 import { CorruptDataError, NoPasswordError } from '../../core/errors.ts';
 import { readWholeFile } from '../../core/files/target/whole-file.ts';
@@ -6,16 +7,9 @@ import { decodeRealmKey } from '../../core/format/realm-key.ts';
 import type { RealmHeader, RealmKeyFile, RealmSecrets } from '../../core/format/realm-key.ts';
 import { openRealmKey } from '../coordination/realm-key-seal.ts';
 import { byteStringOf, fsPath, textOf } from '../../core/util/byte-string.ts';
-import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
-import type { OperationContext, PasswordSource } from '../../core/session/context.ts';
+import type { ByteString } from '../../core/util/byte-string.ts';
+import type { OperationContext } from '../../core/session/context.ts';
 import { withPassword } from '../../core/session/unlock.ts';
-
-/** A realm key file, and the password of one that is sealed. */
-export interface RealmFile {
-  readonly file: PathInput;
-  /** Only asked if the keys in the file are sealed. */
-  readonly password?: PasswordSource | undefined;
-}
 
 const OTHERS_READ = 0o044;
 

@@ -1,3 +1,4 @@
+import type { BorrowedFrom } from '../../core/session/extension.ts';
 import { BorrowedChunkError, CancelledError, LdmError } from '../../core/errors.ts';
 import { CHUNK_ID_BYTES } from '../../core/format/constants.ts';
 import { MAX_ASKED_IDS } from '../agents/peer.ts';
@@ -5,20 +6,11 @@ import { isDomainFailure } from '../coordination/realm-errors.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { OperationContext } from '../../core/session/context.ts';
-import type { Finding } from '../../core/damage/findings.ts';
+import type { Finding } from '../../core/session/findings.ts';
 import { prefetch } from '../../core/util/prefetch.ts';
 import { borrowedPacksOf, neededEntriesOf, readBorrowedBlocks } from './borrowed-packs.ts';
 import type { Domains } from '../domains/domains.ts';
 import { nameOfDomain, withDomains } from '../domains/with-domains.ts';
-
-/** What another domain keeps for this repository. */
-export interface BorrowedFrom {
-  readonly domainId: string;
-  readonly name: string;
-  /** Chunks that snapshots need, and their bytes. */
-  readonly chunks: number;
-  readonly bytes: number;
-}
 
 interface Loans {
   readonly holdIds: Set<string>;

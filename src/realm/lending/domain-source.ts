@@ -1,7 +1,7 @@
 import { CancelledError, LdmError } from '../../core/errors.ts';
 import { withRepository } from '../../core/session/context.ts';
 import type { OperationContext } from '../../core/session/context.ts';
-import type { OpenedChunkSource } from '../../core/healing/chunk-source.ts';
+import type { OpenedChunkSource } from '../../core/session/chunk-source.ts';
 import { Domains } from '../domains/domains.ts';
 import type { Domain } from '../domains/domains.ts';
 import { connectRealm, readRealm } from '../domains/realm.ts';

@@ -6,7 +6,7 @@ import type { BorrowedChunks } from '../../core/format/borrowed-block.ts';
 import type { NamedDomain } from '../../core/format/snapshot-marks.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { NotKeptError } from '../../core/saving/offered-chunks.ts';
-import type { ChunkLender, OfferedChunk } from '../../core/saving/offered-chunks.ts';
+import type { ChunkLender, OfferedChunk } from '../../core/session/extension.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { Domains } from '../domains/domains.ts';
 import type { Domain } from '../domains/domains.ts';

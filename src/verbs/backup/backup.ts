@@ -1,21 +1,17 @@
+import type { BackupResult } from '../../core/saving/backup-result.ts';
 import { BackendError, UsageError } from '../../core/errors.ts';
 import { encodeSnapshot } from '../../core/format/snapshot.ts';
-import type { Snapshot, SnapshotSummary } from '../../core/format/snapshot.ts';
+import type { Snapshot } from '../../core/format/snapshot.ts';
 import { assertCondemnationsReadable } from '../../core/repository/condemned.ts';
 import { storeVerified } from './relying-run.ts';
 import type { BackupOptions } from './backup-run.ts';
-import type { ReusedChunks } from '../../core/saving/backup-tally.ts';
 import { assertReadData } from '../../core/damage/pack-selector.ts';
-import type { VerifiedReuse } from '../../core/saving/reused-sample.ts';
-import type { Continued } from './continuation.ts';
 import { Exclusion } from '../../core/sources/exclusion.ts';
 import { manifestsWithoutCopy } from '../../core/saving/manifest-copies.ts';
 import { OwnRepository } from '../../core/sources/own-repository.ts';
-import type { SkippedRepository } from '../../core/sources/own-repository.ts';
 import { warnOfDamage, warnOfSources } from '../../core/saving/problems.ts';
 import { newerOfGroup } from '../../core/sources/parent-snapshot.ts';
-import type { SourceProblem } from '../../core/saving/problems.ts';
-import type { RemovedCounts } from '../../core/saving/removed-entries.ts';
+import type { SourceProblem } from '../../core/session/notices.ts';
 import { marksOf, snapshotTime } from '../../core/saving/snapshot-manifest.ts';
 import { planSources } from '../../core/sources/source-plan.ts';
 import type { SourcePlan } from '../../core/sources/source-plan.ts';
@@ -26,46 +22,12 @@ import { beginPhase, withRepository } from '../../core/session/context.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 
 export type { BackupOptions } from './backup-run.ts';
-export type { Continued } from './continuation.ts';
+export type { Continued } from '../../core/saving/backup-result.ts';
 export type { BackupEntry } from '../../core/saving/entry-listing.ts';
 export type { ReusedShare } from '../../core/saving/reused-sample.ts';
 export type { StreamedFile } from '../../core/saving/content-stream.ts';
 export type { SkippedRepository } from '../../core/sources/own-repository.ts';
-export type { SourceProblem } from '../../core/saving/problems.ts';
-
-export interface BackupResult {
-  /** Undefined for a dry run, and if nothing has changed and that was asked for. */
-  readonly snapshotId: string | undefined;
-  readonly isDryRun: boolean;
-  readonly snapshot: Snapshot;
-  /** The snapshot that this one was compared with. */
-  readonly parentId: string | undefined;
-  readonly isEncrypted: boolean;
-  readonly summary: SnapshotSummary;
-  /** Undefined if some directories of the parent snapshot could not be read. */
-  readonly removed: RemovedCounts | undefined;
-  /** Of the new files, those with the content of a file that was removed. Undefined if that cannot be counted. */
-  readonly filesMoved: number | undefined;
-  readonly reused: ReusedChunks;
-  /** Undefined if no interrupted backup was continued. */
-  readonly continued: Continued | undefined;
-  /** New chunks that another domain keeps, and their bytes. */
-  readonly borrowed: { readonly chunks: number; readonly bytes: number };
-  /** The reused chunks that were read; undefined if that was not asked for. */
-  readonly verified: VerifiedReuse | undefined;
-  /** Bytes of chunks that the snapshot needs and that are in groups that are offline. */
-  readonly offlineBytes: number;
-  /** Sockets, which a restore leaves out. */
-  readonly socketCount: number;
-  /** Entries of which some attributes could not be read. Only the first of them are among the problems. */
-  readonly attributesIncomplete: number;
-  /** Sources that are missing from the snapshot or incomplete in it. */
-  readonly problems: readonly SourceProblem[];
-  /** The exclude patterns that matched nothing. */
-  readonly excludesUnmatched: readonly string[];
-  /** Directories that were left out because they hold this repository. */
-  readonly skippedRepositories: readonly SkippedRepository[];
-}
+export type { SourceProblem } from '../../core/session/notices.ts';
 
 /** Backs up the sources as one snapshot. Throws if the repository cannot be written; nothing is committed then. */
 export async function backup(context: OperationContext, options: BackupOptions): Promise<BackupResult> {

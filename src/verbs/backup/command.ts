@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { BackupOptions, ReusedShare } from './backup.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { REPOSITORY_EXIT_CODES, exitCodeOfBackup } from '../../console/exit-codes.ts';
+import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { EXCLUSION_HELP, addExclusionOptions, readExclusionOptions } from '../../console/options/exclusion-options.ts';
 import type { ExclusionFlags } from '../../console/options/exclusion-options.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
@@ -103,7 +103,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
     .action(
       runner.inSession(async (session, paths: string[], flags: BackupFlags) => {
         const sources = await readSources(paths, flags, interruptionSignal);
-        const [{ backup }, { ensureRepository }, { createEntryList, reportBackup }, { limitMalloc }] =
+        const [{ backup }, { ensureRepository }, { createEntryList, exitCodeOfBackup, reportBackup }, { limitMalloc }] =
           await Promise.all([
             import('./backup.ts'),
             import('../../console/ensure-repository.ts'),

@@ -1,3 +1,4 @@
+import type { Continued } from '../../core/saving/backup-result.ts';
 import type { OwnerNames } from '../../core/files/native/owner-names.ts';
 import type { Snapshot } from '../../core/format/snapshot.ts';
 import { NO_ATTRIBUTES } from '../../core/format/tree/tree-entry.ts';
@@ -13,15 +14,6 @@ import type { ParentTree } from '../../core/sources/parent-tree.ts';
 import type { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
 import type { SourcePlan } from '../../core/sources/source-plan.ts';
 import type { FileStep, WalkedDirectory } from './walk-step.ts';
-
-/** What a backup took over from an interrupted one. */
-export interface Continued {
-  /** When the interrupted backup began, in RFC 3339. */
-  readonly startedAt: string;
-  /** Files that were not read again, and their total size. */
-  readonly filesCount: number;
-  readonly bytes: number;
-}
 
 const RECORD_EVERY_MS = 5 * 60_000;
 /** Recording takes at most one part in so many of the time. */

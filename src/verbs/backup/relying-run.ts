@@ -1,12 +1,11 @@
-import type { NamedDomain } from '../../core/format/snapshot-marks.ts';
-import type { Repository } from '../../core/repository/repository.ts';
 import { Pacer } from '../../core/session/context.ts';
-import type { Lender } from '../../realm/lending/lender.ts';
+import { extension } from '../../core/session/extension.ts';
+import type { OpenedLender } from '../../core/session/extension.ts';
 import { BackupRun } from './backup-run.ts';
 import type { BackupRunOptions, StoredSources } from './backup-run.ts';
 import { NotKeptError } from '../../core/saving/offered-chunks.ts';
+import { lendersOf } from '../../core/saving/commit-snapshots.ts';
 import { unreliablePackIds } from '../../core/saving/relied-packs.ts';
-import type { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
 import { ReusedSample } from '../../core/saving/reused-sample.ts';
 import type { VerifiedReuse } from '../../core/saving/reused-sample.ts';
 
@@ -30,8 +29,7 @@ async function storeRelying(asked: Given): Promise<StoredSources> {
   const given = { ...asked, unreliable };
   const { reliesOn } = options;
   if (reliesOn === undefined) return await withReliance(given, undefined);
-  const { Lender: Opened } = await import('../../realm/lending/lender.ts');
-  const lender = await Opened.open(context, repository, reliesOn);
+  const lender = await extension().openLender(context, repository, reliesOn);
   if (lender === undefined) return await withReliance(given, undefined);
   try {
     return await withReliance(given, lender);
@@ -73,21 +71,10 @@ export async function storeVerified(asked: Given): Promise<VerifiedSources> {
 }
 
 /** The manifest names the domains on which the snapshot relies, those of earlier backups too. */
-async function withReliance(given: Verified, lender: Lender | undefined): Promise<StoredSources> {
+async function withReliance(given: Verified, lender: OpenedLender | undefined): Promise<StoredSources> {
   const stored = await new BackupRun({ ...given, lender }).store();
   const { chunks, snapshot } = stored;
   const borrowed = chunks.borrowed.chunks > 0 ? [lender!.lender] : [];
   const reliesOn = await lendersOf(given.repository, chunks, borrowed);
   return reliesOn.length === 0 ? stored : { ...stored, snapshot: { ...snapshot, reliesOn } };
-}
-
-/** The domains on which a new snapshot relies. `known`: those of which this command has borrowed. */
-export async function lendersOf(
-  repository: Repository,
-  { borrowedPacks }: Pick<RepositoryChunkSaver, 'borrowedPacks'>,
-  known: readonly NamedDomain[] = [],
-): Promise<readonly NamedDomain[]> {
-  if (borrowedPacks.length === 0) return known;
-  const { lendersOfPacks } = await import('../../realm/lending/lenders-of.ts');
-  return await lendersOfPacks(repository, borrowedPacks, known);
 }

@@ -16,7 +16,7 @@ import type { Continuation } from './continuation.ts';
 import type { EntryListing } from '../../core/saving/entry-listing.ts';
 import type { Exclusion } from '../../core/sources/exclusion.ts';
 import type { OwnRepository } from '../../core/sources/own-repository.ts';
-import type { ProblemReport } from '../../core/saving/problems.ts';
+import type { ProblemReport } from '../../core/sources/problem-report.ts';
 import type { TreeSaver } from '../../core/saving/tree-saver.ts';
 
 /** A directory on a walk, and the tree of its entries stored so far. */

@@ -6,7 +6,7 @@ import type { StoredFile } from '../../core/repository/storage-check.ts';
 import type { PackProblem } from '../../core/store/pack-report.ts';
 import { assertReadData, packSelector } from '../../core/damage/pack-selector.ts';
 import type { ReadData } from '../../core/damage/pack-selector.ts';
-import type { Finding } from '../../core/damage/findings.ts';
+import type { Finding } from '../../core/session/findings.ts';
 import { Pacer, accessOptions, beginPhase, uncachedContext } from '../../core/session/context.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { findMisplaced } from '../../core/damage/misplaced-files.ts';

@@ -6,9 +6,10 @@ import { withoutCondemned } from '../../core/repository/listing.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { findWrongCheckpoints } from '../../core/damage/state-comparison.ts';
 import { findDamagedHolds } from '../../core/removing/damaged-holds.ts';
-import type { Finding } from '../../core/damage/findings.ts';
+import type { Finding } from '../../core/session/findings.ts';
 import { findDamage } from '../../core/damage/damage-findings.ts';
-import type { BorrowedFrom } from '../../realm/lending/borrowed-check.ts';
+import { extension } from '../../core/session/extension.ts';
+import type { BorrowedFrom } from '../../core/session/extension.ts';
 import { PackCheck, wasReadSound } from '../../core/damage/pack-check.ts';
 import { findCopyProblems } from './copy-problems.ts';
 import { assertReadData, packSelector } from '../../core/damage/pack-selector.ts';
@@ -25,7 +26,7 @@ import { assertCountable, selectSnapshots } from '../../core/snapshots/select-sn
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
 
-export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/damage/findings.ts';
+export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
 export type { ReadData } from '../../core/damage/pack-selector.ts';
 export type { PackProblem } from '../../core/store/pack-report.ts';
 
@@ -154,12 +155,11 @@ async function checkRealm(
   opened: OpenedState,
 ): Promise<Pick<CheckResult, 'findings' | 'borrowed' | 'heldFor'>> {
   if (repository.config.realmId === undefined) return { findings: [], borrowed: [], heldFor: [] };
-  const { checkBorrowed } = await import('../../realm/lending/borrowed-check.ts');
   const { listings } = await repository.files.readSnapshots();
   const heldFor = [...new Set(listings.flatMap(({ snapshot: { hold } }) => (hold === undefined ? [] : [hold.name])))];
   // A part of the packs: what other domains keep is in none of them.
   const readsData = readData === true;
-  const { borrowed, findings } = await checkBorrowed(context, repository, opened, readsData);
+  const { borrowed, findings } = await extension().checkBorrowed(context, repository, opened, readsData);
   const damaged = await findDamagedHolds(repository, opened);
   const lost = borrowed.length + heldFor.length === 0 ? [] : await findLostMembership(repository);
   return { borrowed, findings: [...lost, ...findings, ...damaged], heldFor: heldFor.sort() };

@@ -3,7 +3,7 @@ import { UsageError } from '../../core/errors.ts';
 import type { CheckResult, ReadData } from './check.ts';
 import type { LastCheck } from '../../console/check-memory.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { REPOSITORY_EXIT_CODES, exitCodeOfCheck } from '../../console/exit-codes.ts';
+import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { omitUndefined } from '../../console/options/omit-undefined.ts';
 import { partValue, subsetValue } from '../../console/options/option-values.ts';
@@ -59,7 +59,7 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
           if (selectors.length > 0 || Object.keys(filter).length > 0) {
             throw new UsageError('--no-key cannot be restricted to snapshots: which files they need is encrypted');
           }
-          const [{ checkStorage }, { reportStorageCheck }] = await Promise.all([
+          const [{ checkStorage }, { exitCodeOfCheck, reportStorageCheck }] = await Promise.all([
             import('./check-storage.ts'),
             import('./report.ts'),
           ]);
@@ -67,7 +67,7 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
           reportStorageCheck(output, found);
           return exitCodeOfCheck(found);
         }
-        const [{ check }, { reportCheck }, { rememberCheck }, { recallReadPacks, rememberReadPacks }] =
+        const [{ check }, { exitCodeOfCheck, reportCheck }, { rememberCheck }, { recallReadPacks, rememberReadPacks }] =
           await Promise.all([
             import('./check.ts'),
             import('./report.ts'),

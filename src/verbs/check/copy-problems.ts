@@ -1,7 +1,7 @@
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
-import type { Finding } from '../../core/damage/findings.ts';
+import type { Finding } from '../../core/session/findings.ts';
 import { groupNameOf } from '../../core/copies/opened-groups.ts';
 
 /** Reports damaged copies of packs that have a sound one, and packs that are in too few groups. */

@@ -1,3 +1,4 @@
+import { EXIT_DAMAGED, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import type { CheckResult, Finding } from './check.ts';
 import type { StorageCheckResult } from './check-storage.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
@@ -117,4 +118,8 @@ function reportFindings(output: Output, findings: readonly Finding[], summary: R
   output.message('summary', { num_errors: errorCount, num_warnings: findings.length - errorCount, ...summary });
   for (const line of output.json ? [] : formatFindings(findings)) output.line(line);
   return errorCount;
+}
+
+export function exitCodeOfCheck({ findings }: Pick<CheckResult, 'findings'>): number {
+  return findings.some(({ severity }) => severity === 'error') ? EXIT_DAMAGED : EXIT_SUCCESS;
 }

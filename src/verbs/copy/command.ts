@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { REPOSITORY_EXIT_CODES, exitCodeOfCopy } from '../../console/exit-codes.ts';
+import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { omitUndefined } from '../../console/options/omit-undefined.ts';
 import { textValue } from '../../console/options/option-values.ts';
@@ -59,7 +59,7 @@ export function defineCopy(program: Command, runner: CommandRunner): void {
         if (to === undefined) {
           throw new UsageError("required option '--to <place>' not specified", { hint: 'See `ldm copy --help`.' });
         }
-        const [{ copySnapshots }, { createCopyList, reportCopy }, { limitMalloc }] = await Promise.all([
+        const [{ copySnapshots }, { createCopyList, reportCopy, exitCodeOfCopy }, { limitMalloc }] = await Promise.all([
           import('./copy.ts'),
           import('./report.ts'),
           import('../../console/heap-limits.ts'),

@@ -16,7 +16,8 @@ import { CopyEstimate } from './estimate.ts';
 import type { CopyAmount } from './estimate.ts';
 import { openCopier } from './open-copier.ts';
 import { allSnapshotsOf } from './select-for-copy.ts';
-import type { CopyProblem, SelectedSnapshots, SourceSnapshot } from './select-for-copy.ts';
+import type { SelectedSnapshots, SourceSnapshot } from './select-for-copy.ts';
+import type { CopyProblem } from '../../core/session/notices.ts';
 import type { SnapshotCopier } from './snapshot-copier.ts';
 import { SourceDamage } from './source-damage.ts';
 

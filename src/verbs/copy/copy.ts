@@ -16,11 +16,12 @@ import type { OperationContext, OtherRepository } from '../../core/session/conte
 import { CopyRun } from './copy-run.ts';
 import type { CopiedSnapshot, CopySides } from './copy-run.ts';
 import { selectForCopy } from './select-for-copy.ts';
-import type { CopyProblem, CopySelection } from './select-for-copy.ts';
+import type { CopySelection } from './select-for-copy.ts';
+import type { CopyProblem } from '../../core/session/notices.ts';
 
 export type { CopiedSnapshot } from './copy-run.ts';
 export type { CopyAmount } from './estimate.ts';
-export type { CopyProblem } from './select-for-copy.ts';
+export type { CopyProblem } from '../../core/session/notices.ts';
 
 export interface CopyOptions extends CopySelection {
   readonly destination: OtherRepository;

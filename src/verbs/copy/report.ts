@@ -1,3 +1,4 @@
+import { EXIT_FAILURE, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import type { CopiedSnapshot, CopyAmount, CopyResult } from './copy.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { formatDuration } from '../../core/util/format-time.ts';
@@ -116,4 +117,9 @@ function amountFields({ fileCount, chunkCount, treeCount, bytes }: CopyAmount): 
     tree_blobs: treeCount,
     data_added: bytes,
   };
+}
+
+/** A snapshot that cannot be read is not copied. */
+export function exitCodeOfCopy({ problems }: Pick<CopyResult, 'problems'>): number {
+  return problems.length > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,22 +1,12 @@
+import type { CopyProblem } from '../../core/session/notices.ts';
 import { SnapshotNotFoundError } from '../../core/errors.ts';
-import type { LdmError } from '../../core/errors.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { lostMessage } from '../../core/repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-snapshots.ts';
-import type { ByteString } from '../../core/util/byte-string.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { assertCountable, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
-
-/** A snapshot that is not copied. All others are. */
-export interface CopyProblem {
-  readonly snapshotId: string;
-  /** What cannot be read, if it is one place in the snapshot. */
-  readonly path?: ByteString | undefined;
-  readonly message: string;
-  readonly advice?: LdmError['advice'];
-}
 
 /** A snapshot of the source that is to be copied. */
 export interface SourceSnapshot extends SnapshotListing {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { REPOSITORY_EXIT_CODES, exitCodeOfDiff } from '../../console/exit-codes.ts';
+import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { EXCLUSION_HELP, addExclusionOptions, readExclusionOptions } from '../../console/options/exclusion-options.ts';
 import type { ExclusionFlags } from '../../console/options/exclusion-options.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
@@ -52,11 +52,12 @@ export function defineDiff(program: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async ({ context, output }, selector: string, target: string | undefined, flags: DiffFlags) => {
-        const [{ diffSnapshots }, { isSnapshotName, parseSelector }, { reportDiff }] = await Promise.all([
-          import('./diff.ts'),
-          import('../../core/snapshots/select-snapshots.ts'),
-          import('./report.ts'),
-        ]);
+        const [{ diffSnapshots }, { isSnapshotName, parseSelector }, { reportDiff, exitCodeOfDiff }] =
+          await Promise.all([
+            import('./diff.ts'),
+            import('../../core/snapshots/select-snapshots.ts'),
+            import('./report.ts'),
+          ]);
         const { metadata, checksum, stat } = flags;
         const [before, after] = pathInputs([selector, ...(target === undefined ? [] : [target])]);
         const filter = snapshotFilterOf(flags);

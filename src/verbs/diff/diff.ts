@@ -9,7 +9,7 @@ import { byteStringFromText, byteStringOf, joinPath } from '../../core/util/byte
 import type { PathNode } from '../../core/util/path-node.ts';
 import { Pacer, beginPhase, withRepository } from '../../core/session/context.ts';
 import type { OperationContext } from '../../core/session/context.ts';
-import type { SourceProblem } from '../../core/saving/problems.ts';
+import type { SourceProblem } from '../../core/session/notices.ts';
 import { excludesNothing } from '../../core/sources/exclusion.ts';
 import type { ExclusionOptions } from '../../core/sources/exclusion.ts';
 import { ChunkComparison } from './diff-result.ts';

@@ -1,3 +1,4 @@
+import { EXIT_FAILURE, EXIT_INCOMPLETE, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import type { DiffChange, DiffCounts, DiffResult } from './diff.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
@@ -87,4 +88,13 @@ function rowsOf({ before, after, statistics }: DiffResult): string[][] {
   const chunks = ({ bytes, dataChunks, trees }: DiffCounts, id: string): string =>
     `${formatBytes(bytes)} only in ${shortId(id)} (${countNoun(dataChunks, 'chunk')}, ${countNoun(trees, 'tree')})`;
   return [...changed, ['added', chunks(added, after.id)], ['removed', chunks(removed, before.id)]];
+}
+
+/** Differences are no failure; what could not be compared is one. */
+export function exitCodeOfDiff({
+  unreadableTrees,
+  unreadableSources,
+}: Pick<DiffResult, 'unreadableTrees' | 'unreadableSources'>): number {
+  if (unreadableTrees > 0) return EXIT_FAILURE;
+  return unreadableSources > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
 }

@@ -7,7 +7,7 @@ import { beginPhase } from '../../core/session/context.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { allSnapshots, lostChunks } from '../../core/damage/damage-findings.ts';
 import { ImpactSearch } from '../../core/damage/impact.ts';
-import type { AffectedPath } from '../../core/damage/findings.ts';
+import type { AffectedPath } from '../../core/session/findings.ts';
 import { surveyRepository } from '../../core/damage/repository-survey.ts';
 import { findMissing } from './groups.ts';
 import { changeGroups, findGroup } from '../../core/copies/opened-groups.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addRemovalOptions, overriding } from '../../console/options/removal-options.ts';
 import type { RemovalFlags } from '../../console/options/removal-options.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { EXIT_CODES_OF_MOVES, exitCodeOfLoss } from '../../console/exit-codes.ts';
+import { EXIT_CODES_OF_MOVES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 
 interface GroupLostFlags extends RemovalFlags {
@@ -36,7 +36,7 @@ export function defineGroupLost(group: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async ({ context, output }, name: string, flags: GroupLostFlags) => {
-        const [{ loseGroup }, { reportLoss }] = await Promise.all([
+        const [{ loseGroup }, { reportLoss, exitCodeOfLoss }] = await Promise.all([
           import('./group-lost.ts'),
           import('./moves-report.ts'),
         ]);

@@ -1,3 +1,4 @@
+import { EXIT_DAMAGED, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import type { GroupLoss } from './group-lost.ts';
 import type { GroupMoves } from '../../core/copies/group-moves.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
@@ -71,4 +72,9 @@ export function reportLoss(output: Output, loss: GroupLoss): void {
         : 'Run `ldm repair`; then a backup stores again what is still among its sources';
     output.remark(`removed group ${name}. ${next}`);
   } else output.remark(`nothing was changed; \`ldm group lost ${name} --yes\` gives the group up`);
+}
+
+/** If the group is given up, the command has done what it was told to. */
+export function exitCodeOfLoss({ paths, isRemoved }: Pick<GroupLoss, 'paths' | 'isRemoved'>): number {
+  return paths.length > 0 && !isRemoved ? EXIT_DAMAGED : EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { EXIT_CODES_OF_MOVES, exitCodeOfRecovery } from '../../console/exit-codes.ts';
+import { EXIT_CODES_OF_MOVES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 
 interface GroupRecoverFlags {
@@ -35,7 +35,7 @@ export function defineGroupRecover(group: Command, runner: CommandRunner): void 
     )
     .action(
       runner.inSession(async ({ context, output }, places: readonly string[], flags: GroupRecoverFlags) => {
-        const [{ recoverFromGroups }, { reportRecovery }, { resolveLocation }] = await Promise.all([
+        const [{ recoverFromGroups }, { reportRecovery, exitCodeOfRecovery }, { resolveLocation }] = await Promise.all([
           import('./group-recover.ts'),
           import('./recovery-report.ts'),
           import('../../console/settings/settings.ts'),

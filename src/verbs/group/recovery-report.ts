@@ -1,3 +1,4 @@
+import { EXIT_DAMAGED, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import type { GroupRecovery } from './group-recover.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
@@ -25,4 +26,9 @@ export function reportRecovery(output: Output, recovery: GroupRecovery): void {
   );
   if (missing.length > 0) output.remark(`not reached: ${missing.join(', ')}; what was saved only there is missing`);
   output.remark('run `ldm check`; for a group that is at another place now, run `ldm group move`');
+}
+
+/** What is missing is not in the repository that was recovered. */
+export function exitCodeOfRecovery({ unreadableNames }: Pick<GroupRecovery, 'unreadableNames'>): number {
+  return unreadableNames.length > 0 ? EXIT_DAMAGED : EXIT_SUCCESS;
 }

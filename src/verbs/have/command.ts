@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { REPOSITORY_EXIT_CODES, exitCodeOfHave } from '../../console/exit-codes.ts';
+import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { pathInputs } from '../../console/input/raw-arguments.ts';
 
@@ -35,7 +35,10 @@ export function defineHave(program: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async ({ context, output }, paths: string[], flags: HaveFlags) => {
-        const [{ findContent }, { HaveReport }] = await Promise.all([import('./have.ts'), import('./report.ts')]);
+        const [{ findContent }, { HaveReport, exitCodeOfHave }] = await Promise.all([
+          import('./have.ts'),
+          import('./report.ts'),
+        ]);
         const options = { present: flags.present === true, separatesByNul: flags.null === true };
         const report = new HaveReport(output, options);
         const result = await findContent(context, { paths: pathInputs(paths) }, report.visit);

@@ -1,3 +1,4 @@
+import { EXIT_ABSENT, EXIT_INCOMPLETE, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import type { HaveResult, SoughtFile } from './have.ts';
 import { bytesOf } from '../../core/util/byte-string.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
@@ -57,4 +58,10 @@ function subjectOf(files: number, missingFiles: number, missingBytes: number): s
   if (missingFiles === 0) return 'all of them are';
   if (missingFiles === files) return 'none of them is';
   return `${formatCount(missingFiles)} of them (${formatBytes(missingBytes)}) ${missingFiles === 1 ? 'is' : 'are'} not`;
+}
+
+/** What is not there counts more than what could not be read: either way, not everything is known to be there. */
+export function exitCodeOfHave({ missingFiles, unreadable }: Pick<HaveResult, 'missingFiles' | 'unreadable'>): number {
+  if (missingFiles > 0) return EXIT_ABSENT;
+  return unreadable > 0 ? EXIT_INCOMPLETE : EXIT_SUCCESS;
 }

@@ -3,7 +3,7 @@ import { currentDirectory } from '../../core/files/paths/current-directory.ts';
 import { absolutePath } from '../../core/files/paths/root-paths.ts';
 import { bytesOf } from '../../core/util/byte-string.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { REPOSITORY_EXIT_CODES, exitCodeOfBackup } from '../../console/exit-codes.ts';
+import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { collect, collectTags, textValue, timeValue } from '../../console/options/option-values.ts';
 import { omitUndefined } from '../../console/options/omit-undefined.ts';
@@ -62,14 +62,19 @@ export function defineImportTar(program: Command, runner: CommandRunner): void {
     )
     .action(
       runner.inSession(async (session, file: string, flags: ImportFlags) => {
-        const [{ importTar }, { openArchive }, { ensureRepository }, { reportBackup }, { limitMalloc }] =
-          await Promise.all([
-            import('./import-tar.ts'),
-            import('./archive-source.ts'),
-            import('../../console/ensure-repository.ts'),
-            import('../../console/reports/backup-report.ts'),
-            import('../../console/heap-limits.ts'),
-          ]);
+        const [
+          { importTar },
+          { openArchive },
+          { ensureRepository },
+          { exitCodeOfBackup, reportBackup },
+          { limitMalloc },
+        ] = await Promise.all([
+          import('./import-tar.ts'),
+          import('./archive-source.ts'),
+          import('../../console/ensure-repository.ts'),
+          import('../../console/reports/backup-report.ts'),
+          import('../../console/heap-limits.ts'),
+        ]);
         limitMalloc();
         const archive = openArchive(file);
         if (flags.dryRun !== true) await ensureRepository(session);

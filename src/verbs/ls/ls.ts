@@ -1,5 +1,5 @@
-import type { TreeEntry } from '../../core/format/tree/tree.ts';
-import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
+import type { ListedEntry } from '../../core/snapshots/snapshot-reader.ts';
+import type { PathInput } from '../../core/util/byte-string.ts';
 import { joinPath } from '../../core/util/byte-string.ts';
 import { pathOf } from '../../core/util/path-node.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
@@ -10,12 +10,6 @@ import { assertCountable, parseSelector, selectSnapshot } from '../../core/snaps
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import { findPlace } from '../../core/repository/snapshot-path.ts';
 import { TreeWalk } from '../../core/repository/tree-walk.ts';
-
-export interface ListedEntry {
-  /** The path inside the snapshot, without a leading slash. */
-  readonly path: ByteString;
-  readonly entry: TreeEntry;
-}
 
 export interface ListFilesOptions {
   /** `ID[:path]`, `latest`, `latest~N`. */

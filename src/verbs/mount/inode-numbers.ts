@@ -1,4 +1,4 @@
-import { murmur3 } from '../../filters/family/murmur3.ts';
+import { murmur3 } from '../../core/util/murmur3.ts';
 import type { InodeNumber } from './fuse/attributes.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addRemovalOptions, overriding } from '../../console/options/removal-options.ts';
 import type { RemovalFlags } from '../../console/options/removal-options.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { REPOSITORY_EXIT_CODES, exitCodeOfRepair } from '../../console/exit-codes.ts';
+import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { withDomains } from '../../console/options/from-domains.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { omitUndefined } from '../../console/options/omit-undefined.ts';
@@ -37,7 +37,10 @@ export function defineRepair(program: Command, runner: CommandRunner): void {
       runner.inSession(async (session, flags: RepairFlags) => {
         const { output } = session;
         const context = overriding(session.context, flags);
-        const [{ repair }, { reportRepair }] = await Promise.all([import('./repair.ts'), import('./report.ts')]);
+        const [{ repair }, { reportRepair, exitCodeOfRepair }] = await Promise.all([
+          import('./repair.ts'),
+          import('./report.ts'),
+        ]);
         const { dryRun } = flags;
         const result = await withDomains(session, flags, async (domains) =>
           repair(context, { ...omitUndefined({ dryRun }), ...domains }),

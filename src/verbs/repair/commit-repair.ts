@@ -1,6 +1,6 @@
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import { damagedNames } from '../../core/damage/findings.ts';
+import { damagedNames } from '../../core/session/findings.ts';
 import type { RepairFindings } from './manifest-repair.ts';
 import type { RepairPlan } from './repair-plan.ts';
 

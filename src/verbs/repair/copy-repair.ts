@@ -3,7 +3,7 @@ import type { GroupPack } from '../../core/repository/groups/group-packs.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { OperationContext } from '../../core/session/context.ts';
-import type { Finding } from '../../core/damage/findings.ts';
+import type { Finding } from '../../core/session/findings.ts';
 import { groupNameOf } from '../../core/copies/opened-groups.ts';
 import type { PackJudge } from './pack-judge.ts';
 import type { RepairPlan } from './repair-plan.ts';

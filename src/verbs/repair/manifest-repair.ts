@@ -8,8 +8,8 @@ import {
 } from '../../core/format/layout.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import { damagedNames } from '../../core/damage/findings.ts';
-import type { Finding, UnreadableFile } from '../../core/damage/findings.ts';
+import { damagedNames } from '../../core/session/findings.ts';
+import type { Finding, UnreadableFile } from '../../core/session/findings.ts';
 import type { RepairPlan } from './repair-plan.ts';
 
 /** What is damaged, and what the place does not read now: that may be sound, and nothing follows from it. */

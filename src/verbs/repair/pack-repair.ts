@@ -1,8 +1,8 @@
 import { segmentName } from '../../core/format/layout.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import { damagedNames } from '../../core/damage/findings.ts';
-import type { Finding } from '../../core/damage/findings.ts';
+import { damagedNames } from '../../core/session/findings.ts';
+import type { Finding } from '../../core/session/findings.ts';
 import { Removal, discardCopies, quarantinePack } from '../../core/removing/removal.ts';
 import type { PackSurvey } from './pack-survey.ts';
 import type { RepairAction, RepairPlan } from './repair-plan.ts';

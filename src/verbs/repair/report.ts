@@ -1,3 +1,4 @@
+import { EXIT_DAMAGED, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { RepairResult } from './repair.ts';
 import type { Output } from '../../console/output/output.ts';
@@ -34,4 +35,9 @@ export function reportRepair(output: Output, { actions, remaining, dryRun, fetch
   } else {
     output.remark(`${countNoun(actions.length, 'repair')} ${dryRun ? 'to be done' : 'done'}`);
   }
+}
+
+/** A dry run ends with the code that the repair will end with. */
+export function exitCodeOfRepair({ remaining }: Pick<RepairResult, 'remaining'>): number {
+  return remaining.some(({ kind }) => kind !== 'copies-missing') ? EXIT_DAMAGED : EXIT_SUCCESS;
 }

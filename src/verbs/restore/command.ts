@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { OverwriteMode } from './restore.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { REPOSITORY_EXIT_CODES, exitCodeOfRestore } from '../../console/exit-codes.ts';
+import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { withDomains } from '../../console/options/from-domains.ts';
 import { omitUndefined } from '../../console/options/omit-undefined.ts';
@@ -85,7 +85,7 @@ function addOptions(command: Command): Command {
 export function defineRestore(program: Command, runner: CommandRunner): void {
   addOptions(program.command('restore')).action(
     runner.inSession(async (session, selector: string, flags: RestoreFlags) => {
-      const [{ restore }, { createRestoreList, reportRestore }] = await Promise.all([
+      const [{ restore }, { createRestoreList, reportRestore, exitCodeOfRestore }] = await Promise.all([
         import('./restore.ts'),
         import('./report.ts'),
       ]);

@@ -1,3 +1,4 @@
+import { EXIT_FAILURE, EXIT_INCOMPLETE, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import { displayPath, escapeForTerminal } from '../../console/output/display-path.ts';
 import type { RestoreAction, RestoreResult, RestoredEntry } from './restore.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
@@ -166,4 +167,12 @@ function describeSkipped({ filesUnchanged, filesKept, socketsSkipped }: RestoreR
   if (socketsSkipped > 0)
     lines.push(`${countNoun(socketsSkipped, 'socket')} left out: the programs that listen on them create them`);
   return lines;
+}
+
+/** The codes of problems that mean wrong or missing content; others concern what could not be written. */
+const DAMAGE_CODES = new Set(['CORRUPT_DATA', 'BACKEND', 'NOT_VERIFIED']);
+
+export function exitCodeOfRestore({ problems }: Pick<RestoreResult, 'problems'>): number {
+  if (problems.length === 0) return EXIT_SUCCESS;
+  return problems.some(({ code }) => DAMAGE_CODES.has(code)) ? EXIT_FAILURE : EXIT_INCOMPLETE;
 }

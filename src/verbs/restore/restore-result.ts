@@ -1,15 +1,8 @@
+import type { RestoreProblem } from '../../core/session/notices.ts';
 import type { EntryType } from '../../core/format/tree/tree-entry.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import type { FetchedChunks } from '../../core/healing/domain-chunks.ts';
 import type { UnsetCount } from './attribute-tally.ts';
-
-/** An entry that differs at the target from the snapshot. */
-export interface RestoreProblem {
-  readonly path: ByteString;
-  readonly message: string;
-  /** The code of the error. */
-  readonly code: string;
-}
 
 /** What a restore did with an entry, in restic's words. A file that differs and was kept is `unchanged`. */
 export type RestoreAction = 'restored' | 'updated' | 'unchanged' | 'deleted';

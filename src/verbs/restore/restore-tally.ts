@@ -11,7 +11,8 @@ import type { PathNode } from '../../core/util/path-node.ts';
 import type { Progress, RestoreProgress } from '../../core/session/context.ts';
 import type { AttributeTally } from './attribute-tally.ts';
 import type { FileDecision } from './overwrite.ts';
-import type { RestoreAction, RestoreProblem, RestoreResult, RestoredEntry } from './restore-result.ts';
+import type { RestoreAction, RestoreResult, RestoredEntry } from './restore-result.ts';
+import type { RestoreProblem } from '../../core/session/notices.ts';
 
 /** Why an existing file or directory was kept. */
 const KEPT = {

@@ -22,7 +22,7 @@ import { checkSelectionPatterns, selectionIn } from './path-selection.ts';
 import type { SelectionPatterns } from './path-selection.ts';
 import { RestoreTally } from './restore-tally.ts';
 import type { RestoreDomains } from './from-domains.ts';
-import type { ChunkSource } from '../../core/healing/chunk-source.ts';
+import type { ChunkSource } from '../../core/session/chunk-source.ts';
 import type { FetchedChunk } from '../../core/healing/domain-chunks.ts';
 import type { RestoreResult, RestoredEntry } from './restore-result.ts';
 import { assertDeletable, checkTargetOptions, overwriteModeOf, realPathOf, targetDirectory } from './restore-target.ts';
@@ -38,7 +38,8 @@ import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import { findPlace } from '../../core/repository/snapshot-path.ts';
 
 export type { OverwriteMode } from './overwrite.ts';
-export type { RestoreAction, RestoreProblem, RestoreResult, RestoredEntry } from './restore-result.ts';
+export type { RestoreAction, RestoreResult, RestoredEntry } from './restore-result.ts';
+export type { RestoreProblem } from '../../core/session/notices.ts';
 
 /**
  * Patterns are compared with the recorded absolute paths, or with paths below the directory that the selector names.

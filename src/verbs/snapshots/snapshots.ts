@@ -1,3 +1,4 @@
+import type { ListedSnapshot } from '../../core/removing/remove-snapshots.ts';
 import { withRepository } from '../../core/session/context.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-snapshots.ts';
@@ -15,11 +16,6 @@ export interface ListSnapshotsOptions extends SnapshotFilter {
   readonly deleted?: boolean;
   /** Also measures what only each snapshot needs. */
   readonly cost?: boolean;
-}
-
-/** A snapshot, and what deleting only it would free. Undefined unless it was measured, and for a deleted snapshot. */
-export interface ListedSnapshot extends SnapshotListing {
-  readonly onlyHere?: FreedBytes;
 }
 
 export interface ShownSnapshot extends SnapshotListing {

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { exitCodeOfCheck, exitCodeOfRepair, exitCodeOfRestore } from '../../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
+import { exitCodeOfRepair } from '../../../src/verbs/repair/report.ts';
+import { exitCodeOfCheck } from '../../../src/verbs/check/report.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { recallReadPacks, rememberReadPacks } from '../../../src/verbs/check/read-packs.ts';
-import { exitCodeOfBackup } from '../../../src/console/exit-codes.ts';
+import { exitCodeOfBackup } from '../../../src/console/reports/backup-report.ts';
 import type { ReusedShare } from '../../../src/verbs/backup/backup.ts';
 import { RepositoryChunkSaver } from '../../../src/core/saving/repository-chunk-saver.ts';
 import { check } from '../../../src/verbs/check/check.ts';

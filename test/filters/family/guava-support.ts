@@ -1,4 +1,4 @@
-import { murmur3 } from '../../../src/filters/family/murmur3.ts';
+import { murmur3 } from '../../../src/core/util/murmur3.ts';
 
 /** Guava's loop as it is written there, with 64-bit numbers: slow, and hard to get wrong. */
 export function positionsByDefinition(id: Uint8Array, hashes: number, bits: number): number[] {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { exitCodeOfRepair } from '../../../src/console/exit-codes.ts';
+import { exitCodeOfRepair } from '../../../src/verbs/repair/report.ts';
 import { LdmError, RefusedError } from '../../../src/core/errors.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import type { RepairOptions, RepairResult } from '../../../src/verbs/repair/repair.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { backendFailure } from '../../../src/core/backend/backend-failure.ts';
 import { CancelledError, RefusedError } from '../../../src/core/errors.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
-import type { ChunkSource } from '../../../src/core/healing/chunk-source.ts';
+import type { ChunkSource } from '../../../src/core/session/chunk-source.ts';
 import { SMALL_INIT, backupWork, setStage, BACKUP } from '../../support/crash-stage.ts';
 import { filesIn, flip, missing, packsOfKind, presentIds, spoil, tryRestore } from '../../support/damage.ts';
 import type { Damage } from '../../support/damage.ts';

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
-import { exitCodeOfRestore } from '../../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
 import { LdmError } from '../../../src/core/errors.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { check } from '../../../src/verbs/check/check.ts';

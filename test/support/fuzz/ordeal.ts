@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exitCodeOfCheck, exitCodeOfRestore } from '../../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
+import { exitCodeOfCheck } from '../../../src/verbs/check/report.ts';
 import { CancelledError, LdmError } from '../../../src/core/errors.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { check } from '../../../src/verbs/check/check.ts';

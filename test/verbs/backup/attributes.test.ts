@@ -19,7 +19,7 @@ import { decodeTree } from '../../../src/core/format/tree/tree.ts';
 import type { TreeEntry } from '../../../src/core/format/tree/tree.ts';
 import { NO_ATTRIBUTES } from '../../../src/core/format/tree/tree-entry.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
-import type { BackupResult } from '../../../src/verbs/backup/backup.ts';
+import type { BackupResult } from '../../../src/core/saving/backup-result.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
 import { readPackedChunks } from '../../support/brute-force.ts';
 import { forgeSnapshot } from '../../support/forge-snapshot.ts';

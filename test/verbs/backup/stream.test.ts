@@ -4,7 +4,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { CancelledError, UsageError } from '../../../src/core/errors.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
-import type { BackupOptions, BackupResult } from '../../../src/verbs/backup/backup.ts';
+import type { BackupOptions } from '../../../src/verbs/backup/backup.ts';
+import type { BackupResult } from '../../../src/core/saving/backup-result.ts';
 import { createPrng } from '../../support/prng.ts';
 import { seedsOf } from '../../support/seeds.ts';
 import { TINY_CHUNKS, filesOf, makeTestRepository } from '../../support/test-repository.ts';

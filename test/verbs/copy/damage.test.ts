@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import type { Backend } from '../../../src/core/backend/backend.ts';
-import { exitCodeOfCopy } from '../../../src/console/exit-codes.ts';
+import { exitCodeOfCopy } from '../../../src/verbs/copy/report.ts';
 import { BackendError, RefusedError } from '../../../src/core/errors.ts';
 import { copySnapshots } from '../../../src/verbs/copy/copy.ts';
 import type { CopyResult } from '../../../src/verbs/copy/copy.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
-import { exitCodeOfRestore } from '../../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test, vi } from 'vitest';
 
-import { exitCodeOfRestore } from '../../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
 import { BackendError } from '../../../src/core/errors.ts';
 import { nativeCalls } from '../../../src/core/files/native/native.ts';
 import { createProgress } from '../../../src/core/session/context.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { exitCodeOfRestore } from '../../../src/console/exit-codes.ts';
+import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
 import { UsageError } from '../../../src/core/errors.ts';
 import { createProgress } from '../../../src/core/session/context.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';

@@ -1,5 +1,5 @@
 import type { Backend } from '../../backend/backend.ts';
-import { openBackend } from '../../../places/open-backend.ts';
+import { openPlace as openAnyPlace } from '../../backend/place-opener.ts';
 import { isNothingThere } from '../../backend/repository-exists.ts';
 import { BackendError, RefusedError, isDamage } from '../../errors.ts';
 import { decodeGroupList } from '../../format/group-list.ts';
@@ -8,7 +8,7 @@ import { GROUPS_COPY_NAME, GROUPS_NAME } from '../../format/layout.ts';
 import { Group } from '../../groups/group.ts';
 import { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { readGroupIdentity } from '../../groups/offline-reason.ts';
-import type { OpenPlace } from '../../groups/open-groups.ts';
+import type { OpenPlace } from '../../backend/place-opener.ts';
 import type { MetadataState } from '../../format/metadata-state.ts';
 
 /** Copies of the metadata of one repository, in groups. */
@@ -29,7 +29,7 @@ export interface FoundCopies {
  * Finds the copies in these places, and in those of the other groups that they know.
  * @throws RefusedError if one of them is not a group of the same repository as the first, or there is no copy
  */
-export async function findCopies(places: readonly string[], openPlace: OpenPlace = openBackend): Promise<FoundCopies> {
+export async function findCopies(places: readonly string[], openPlace: OpenPlace = openAnyPlace): Promise<FoundCopies> {
   const search = new CopySearch(openPlace);
   try {
     for (const place of places) await search.add(place);

@@ -11,8 +11,8 @@ import { groupListSeals, readGroupList } from '../../groups/group-list-file.ts';
 import { Group } from '../../groups/group.ts';
 import { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { readGroupIdentity } from '../../groups/offline-reason.ts';
-import type { OpenPlace } from '../../groups/open-groups.ts';
-import { openBackend } from '../../../places/open-backend.ts';
+import type { OpenPlace } from '../../backend/place-opener.ts';
+import { openPlace as openAnyPlace } from '../../backend/place-opener.ts';
 import { assertEnoughFor, assertRules } from './copy-rules.ts';
 import { DurableOrder } from '../durable-order.ts';
 import { isNothingThere } from '../../backend/repository-exists.ts';
@@ -51,7 +51,7 @@ export class GroupChanges {
     readonly verify: Verify;
     readonly openPlace?: OpenPlace | undefined;
   }) {
-    const { backend, seals, openPlace = openBackend } = given;
+    const { backend, seals, openPlace = openAnyPlace } = given;
     this.#backend = backend;
     this.#order = new DurableOrder({ backend, seals });
     this.#repository = given;

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import { UsageError } from '../../../core/errors.ts';
 import type { CommandRunner } from '../../../console/command-runner.ts';
-import { REPOSITORY_EXIT_CODES, exitCodeOfLocate } from '../../../console/exit-codes.ts';
+import { REPOSITORY_EXIT_CODES } from '../../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../../console/options/help-footer.ts';
 import { rangeValue } from './range-option.ts';
 import { pathInputs } from '../../../console/input/raw-arguments.ts';
@@ -61,7 +61,10 @@ export function defineLocate(program: Command, runner: CommandRunner): void {
     .action(
       runner.inSession(async ({ context, output }, target: string | undefined, flags: LocateFlags) => {
         if (target === undefined && flags.range === undefined) throw new UsageError('give a target, or --range');
-        const [{ locate }, { LocateReport }] = await Promise.all([import('./locate.ts'), import('./report.ts')]);
+        const [{ locate }, { LocateReport, exitCodeOfLocate }] = await Promise.all([
+          import('./locate.ts'),
+          import('./report.ts'),
+        ]);
         const report = new LocateReport(output);
         const given = target === undefined ? undefined : pathInputs([target])[0]!;
         const options = { target: given, ask: flags.ask, explains: flags.explain === true, range: flags.range };

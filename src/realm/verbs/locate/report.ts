@@ -1,3 +1,4 @@
+import { EXIT_ABSENT, EXIT_FAILURE, EXIT_SUCCESS } from '../../../console/exit-codes.ts';
 import type { KnownChunk, LocateResult, LocatedChunk } from './locate.ts';
 import { formatBytes } from '../../../core/util/format-bytes.ts';
 import type { Output } from '../../../console/output/output.ts';
@@ -111,4 +112,10 @@ function namesOf({ id, member }: LocatedChunk['elsewhere'][number]['domain']): R
 
 function fieldsOf({ packId, blockOffset, offsetInBlock, lengthBytes, refs }: KnownChunk): Record<string, unknown> {
   return { pack: packId, block_offset: blockOffset, offset_in_block: offsetInBlock, length: lengthBytes, refs };
+}
+
+/** Only if every chunk was found, or certainly is nowhere, something certain can be said. */
+export function exitCodeOfLocate({ absent, unknown }: Pick<LocateResult, 'absent' | 'unknown'>): number {
+  if (absent > 0) return EXIT_ABSENT;
+  return unknown > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { murmur3 } from '../../../src/filters/family/murmur3.ts';
+import { murmur3 } from '../../../src/core/util/murmur3.ts';
 
 function digest(bytes: Uint8Array, seed: number): Buffer {
   const words = new Uint32Array(4);

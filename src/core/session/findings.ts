@@ -1,6 +1,8 @@
 import type { PackProblem } from '../store/pack-report.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import type { OlderState } from '../session/repository-memory.ts';
+import type { OlderState } from './repository-memory.ts';
+
+export type { PackProblem };
 
 /** A file that cannot be restored unchanged, or a directory with everything below it. */
 export interface AffectedPath {

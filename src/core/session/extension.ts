@@ -1,0 +1,126 @@
+import { LdmError } from '../errors.ts';
+import type { BorrowedChunks } from '../format/borrowed-block.ts';
+import type { RealmHeader, RealmSecrets } from '../format/realm-key.ts';
+import type { NamedDomain } from '../format/snapshot-marks.ts';
+import type { Snapshot } from '../format/snapshot.ts';
+import type { PackInfo } from '../ldm/pack-table.ts';
+import type { OpenedState } from '../repository/opened-state.ts';
+import type { Repository } from '../repository/repository.ts';
+import type { PathInput } from '../util/byte-string.ts';
+import type { OpenedChunkSource } from './chunk-source.ts';
+import type { OperationContext, PasswordSource } from './context.ts';
+import type { Finding } from './findings.ts';
+
+/**
+ * What a realm adds to the work on a repository that is a member of it. The engine knows only this record, and nothing of
+ * what is behind it is loaded for other repositories.
+ */
+export interface Extension {
+  /** Reads the chunks that other domains keep for the repository. */
+  openBorrowed(context: OperationContext, repository: Repository): Promise<BorrowedChunkReader>;
+  /** Tells the other members what a command has changed. A failure is a notice. */
+  afterChange(context: OperationContext, repository: Repository): Promise<void>;
+  /**
+   * Returns the packs of borrowed chunks on which a new snapshot must not rely. A domain that cannot be reached is trusted,
+   * after a notice, unless `trustsUnreachable` is false.
+   */
+  distrustedPacks(
+    context: OperationContext,
+    repository: Repository,
+    opened: OpenedState,
+    options: { readonly trustsUnreachable: boolean },
+  ): Promise<ReadonlySet<string>>;
+  /**
+   * Opens the domain of which a backup borrows chunks. Returns undefined, after a notice, if it cannot be reached.
+   * @throws RefusedError if the repository is no member, or there is no such domain
+   */
+  openLender(context: OperationContext, repository: Repository, named: string): Promise<OpenedLender | undefined>;
+  /** Returns the domains that keep the chunks of packs, and those that are `known`, by name. */
+  lendersOfPacks(
+    repository: Repository,
+    packs: readonly PackInfo[],
+    known?: readonly NamedDomain[],
+  ): Promise<NamedDomain[]>;
+  /** Returns manifests with the domains that keep chunks of their snapshots. */
+  markLenders<T extends Pick<Snapshot, 'tree' | 'reliesOn'>>(
+    repository: Repository,
+    manifests: readonly T[],
+  ): Promise<readonly T[]>;
+  /** Ends what other domains keep for the repository and it no longer needs. */
+  releaseUnneeded(context: OperationContext, repository: Repository): Promise<void>;
+  /** Returns from which domains snapshots have borrowed chunks, and what is wrong with that. */
+  checkBorrowed(
+    context: OperationContext,
+    repository: Repository,
+    opened: OpenedState,
+    readsData: boolean,
+  ): Promise<{ readonly borrowed: readonly BorrowedFrom[]; readonly findings: readonly Finding[] }>;
+  /** Opens the other members, to get chunks from them. */
+  openSource(context: OperationContext): Promise<OpenedChunkSource>;
+  /** Reads what all members have in common. `open` asks for a password if the keys are sealed. */
+  readRealmKey(
+    context: OperationContext,
+    file: RealmFile,
+  ): Promise<{ readonly header: RealmHeader; readonly open: () => Promise<RealmSecrets> }>;
+}
+
+/** Reads chunks that other domains keep. Connects when the first one is needed. */
+export interface BorrowedChunkReader {
+  /**
+   * Returns the bytes of a chunk of a file, verified against its id.
+   * @throws BorrowedChunkError if the domain does not give them
+   */
+  fetch(id: Uint8Array, domainId: string): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+export interface OpenedLender extends ChunkLender {
+  readonly lender: NamedDomain;
+  close(): Promise<void>;
+}
+
+let current: Extension | undefined;
+
+/** Called once by the program and by the library, which know all parts. */
+export function setExtension(given: Extension): void {
+  current = given;
+}
+
+export function extension(): Extension {
+  if (current === undefined) throw new LdmError('this program was built without realms');
+  return current;
+}
+
+/** Another repository that may keep chunks for this one. */
+export interface ChunkLender {
+  /** False if it surely lacks a chunk, or cannot be asked. */
+  mayHave(id: Uint8Array): boolean;
+  /** Whether it has each of the chunks, surely and in use. All false if it cannot be asked. */
+  has(ids: readonly Uint8Array[]): Promise<readonly boolean[]>;
+  /**
+   * Has it keep chunks, durably. Returns the blocks that say so.
+   * @throws NotKeptError if it does not keep all of them
+   */
+  keep(chunks: readonly OfferedChunk[]): Promise<readonly BorrowedChunks[]>;
+}
+
+export interface OfferedChunk {
+  readonly id: Uint8Array;
+  readonly lengthBytes: number;
+}
+
+/** What another domain keeps for this repository. */
+export interface BorrowedFrom {
+  readonly domainId: string;
+  readonly name: string;
+  /** Chunks that snapshots need, and their bytes. */
+  readonly chunks: number;
+  readonly bytes: number;
+}
+
+/** A realm key file, and the password of one that is sealed. */
+export interface RealmFile {
+  readonly file: PathInput;
+  /** Only asked if the keys in the file are sealed. */
+  readonly password?: PasswordSource | undefined;
+}

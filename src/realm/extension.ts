@@ -1,0 +1,45 @@
+import type { Extension } from '../core/session/extension.ts';
+
+/** What the engine needs of realms. Each part is loaded when it is used first. */
+export const realmExtension: Extension = {
+  async openBorrowed(context, repository) {
+    const { BorrowedReader } = await import('./lending/borrowed-reader.ts');
+    return new BorrowedReader(context, repository);
+  },
+  async afterChange(context, repository) {
+    const { publishChanges } = await import('./domains/publish.ts');
+    await publishChanges(context, repository);
+  },
+  async distrustedPacks(context, repository, opened, options) {
+    const { distrustedLoans } = await import('./lending/distrusted-loans.ts');
+    return await distrustedLoans(context, repository, opened, options);
+  },
+  async openLender(context, repository, named) {
+    const { Lender } = await import('./lending/lender.ts');
+    return await Lender.open(context, repository, named);
+  },
+  async lendersOfPacks(repository, packs, known) {
+    const { lendersOfPacks } = await import('./lending/lenders-of.ts');
+    return await lendersOfPacks(repository, packs, known);
+  },
+  async markLenders(repository, manifests) {
+    const { markLenders } = await import('./lending/lenders-of.ts');
+    return await markLenders(repository, manifests);
+  },
+  async releaseUnneeded(context, repository) {
+    const { releaseUnneeded } = await import('./lending/hold-release.ts');
+    await releaseUnneeded(context, repository);
+  },
+  async checkBorrowed(context, repository, opened, readsData) {
+    const { checkBorrowed } = await import('./lending/borrowed-check.ts');
+    return await checkBorrowed(context, repository, opened, readsData);
+  },
+  async openSource(context) {
+    const { openDomainSource } = await import('./lending/domain-source.ts');
+    return await openDomainSource(context);
+  },
+  async readRealmKey(context, file) {
+    const { readRealmKey } = await import('./domains/read-key.ts');
+    return readRealmKey(context, file);
+  },
+};

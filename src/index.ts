@@ -43,14 +43,9 @@ export { compact } from './core/removing/compact.ts';
 export type { CompactOptions, CompactResult } from './core/removing/compact.ts';
 export { copySnapshots } from './verbs/copy/copy.ts';
 export type { CopiedSnapshot, CopyAmount, CopyOptions, CopyProblem, CopyResult } from './verbs/copy/copy.ts';
-export { createProgress } from './core/session/context.ts';
-export type {
-  OperationContext,
-  OtherRepository,
-  PasswordSource,
-  Progress,
-  RestoreProgress,
-} from './core/session/context.ts';
+export { createProgress } from './core/session/progress.ts';
+export type { OperationContext, OtherRepository, PasswordSource } from './core/session/context.ts';
+export type { Progress, RestoreProgress } from './core/session/progress.ts';
 export { deleteSnapshots, undeleteSnapshots } from './core/removing/delete.ts';
 export type { DeleteOptions, DeleteResult, FreedBytes } from './core/removing/delete.ts';
 export { forgetByPolicy } from './verbs/forget/forget.ts';
@@ -141,7 +136,7 @@ export type { RealmFile } from './core/session/extension.ts';
 export { realmStatus } from './realm/verbs/realm/status.ts';
 export type { DomainStatus, RealmStatus } from './realm/verbs/realm/status.ts';
 export type { Notice } from './core/session/notices.ts';
-export type { OlderState, RepositoryMemory, SeenRepository } from './core/session/repository-memory.ts';
+export type { OlderState, RepositoryMemory, SeenRepository } from './core/session/memory.ts';
 export { listFiles } from './verbs/ls/ls.ts';
 export type { ListFilesOptions } from './verbs/ls/ls.ts';
 export type { ListedEntry } from './core/snapshots/snapshot-reader.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { NoPasswordError, RepositoryNotFoundError } from '../core/errors.ts';
 import type { Output } from './output/output.ts';
 import type { Session } from './session.ts';
-import type { GlobalOptions } from './settings/settings.ts';
+import type { GlobalOptions } from './settings/environment.ts';
 
 /** The work of a command in its session. Resolves with the exit code. */
 type CommandHandler<Arguments extends unknown[]> = (

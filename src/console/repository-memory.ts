@@ -7,7 +7,7 @@ import { errnoOf, reasonOf } from '../core/files/paths/path-failures.ts';
 import { replaceFile } from '../core/files/target/replace-file.ts';
 import { isId } from '../core/format/layout.ts';
 import { JsonReader, encodeChecked, isUtcTime, parseChecked } from '../core/format/json-reader.ts';
-import type { RepositoryMemory, SeenRepository } from '../core/session/repository-memory.ts';
+import type { RepositoryMemory, SeenRepository } from '../core/session/memory.ts';
 import { byteStringFromText } from '../core/util/byte-string.ts';
 import { makeDirectories } from '../core/util/make-directories.ts';
 
@@ -18,7 +18,7 @@ const PLACE_DIGITS = 32;
 const FILE_NAME = /^[0-9a-f]{64}-[0-9a-f]{32}\.json$/;
 const NOTHING_THERE = new Set(['ENOENT', 'ENOTDIR']);
 
-export interface MemoryMessages {
+interface MemoryMessages {
   readonly warn: (message: string) => void;
   /** For what hardly anybody needs to know. */
   readonly note: (message: string) => void;

@@ -1,4 +1,4 @@
-import { createProgress } from '../core/session/context.ts';
+import { createProgress } from '../core/session/progress.ts';
 import type { OperationContext, OtherRepository, PasswordSource } from '../core/session/context.ts';
 import { UsageError } from '../core/errors.ts';
 import { escapeForTerminal } from './output/display-path.ts';
@@ -11,7 +11,8 @@ import { Places } from './settings/places.ts';
 import { startProgressDisplay } from './output/progress-display.ts';
 import { StoredMemory } from './repository-memory.ts';
 import { resolveLocation } from './settings/settings.ts';
-import type { GlobalOptions, Settings } from './settings/settings.ts';
+import type { Settings } from './settings/settings.ts';
+import type { GlobalOptions } from './settings/environment.ts';
 import { interruptionSignal } from './signals.ts';
 
 /** Options of the commands that set a new password. */
@@ -21,7 +22,7 @@ export interface NewPasswordFlags {
 }
 
 /** Of a second repository. */
-export interface OtherPasswordOptions extends PasswordOptions {
+interface OtherPasswordOptions extends PasswordOptions {
   /** It is expected not to be encrypted. */
   readonly isPlain?: boolean | undefined;
 }

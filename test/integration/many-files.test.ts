@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { CancelledError } from '../../src/core/errors.ts';
-import { createProgress } from '../../src/core/session/context.ts';
+import { createProgress } from '../../src/core/session/progress.ts';
 import { listFiles } from '../../src/verbs/ls/ls.ts';
 import { byteStringFromText } from '../../src/core/util/byte-string.ts';
 import { pathOf } from '../../src/core/util/path-node.ts';

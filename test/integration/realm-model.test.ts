@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { withRepository } from '../../src/core/session/context.ts';
+import { withRepository } from '../../src/core/session/session.ts';
 import { Domains } from '../../src/realm/domains/domains.ts';
 import { lookUp } from '../../src/realm/verbs/locate/look-up.ts';
 import { withRealm } from '../../src/realm/domains/realm.ts';

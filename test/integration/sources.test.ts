@@ -19,7 +19,7 @@ import { SourceError } from '../../src/core/errors.ts';
 import type { TreeEntry } from '../../src/core/format/tree/tree.ts';
 import { backup } from '../../src/verbs/backup/backup.ts';
 import type { BackupResult } from '../../src/core/saving/backup-result.ts';
-import { createProgress } from '../../src/core/session/context.ts';
+import { createProgress } from '../../src/core/session/progress.ts';
 import { listFiles } from '../../src/verbs/ls/ls.ts';
 import { openFilesOf } from '../support/open-files.ts';
 import { createPrng } from '../support/prng.ts';

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 import { LocalBackend } from '../../src/core/backend/local-backend.ts';
-import { withRepository } from '../../src/core/session/context.ts';
+import { withRepository } from '../../src/core/session/session.ts';
 import { connectRealm, readRealm } from '../../src/realm/domains/realm.ts';
 import type { OpenRealm } from '../../src/realm/domains/realm.ts';
 import { AgentServer } from '../../src/realm/agents/agent-server.ts';

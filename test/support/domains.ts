@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 
 import type { Backend } from '../../src/core/backend/backend.ts';
 import { exitCodeOfRestore } from '../../src/verbs/restore/report.ts';
-import { withRepository } from '../../src/core/session/context.ts';
+import { withRepository } from '../../src/core/session/session.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import type { Notice } from '../../src/core/session/notices.ts';
 import type { ChunkSource, OfferedChunk } from '../../src/core/session/chunk-source.ts';

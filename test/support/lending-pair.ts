@@ -10,7 +10,7 @@ import type { BackupOptions } from '../../src/verbs/backup/backup.ts';
 import type { BackupResult } from '../../src/core/saving/backup-result.ts';
 import { check } from '../../src/verbs/check/check.ts';
 import { compact } from '../../src/core/removing/compact.ts';
-import { withRepository } from '../../src/core/session/context.ts';
+import { withRepository } from '../../src/core/session/session.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import { deleteSnapshots } from '../../src/core/removing/delete.ts';
 import { initRepository } from '../../src/core/creating/init.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { LdmError } from '../../src/core/errors.ts';
 import { compact } from '../../src/core/removing/compact.ts';
-import { withRepository } from '../../src/core/session/context.ts';
+import { withRepository } from '../../src/core/session/session.ts';
 import { deleteSnapshots } from '../../src/core/removing/delete.ts';
 import { adopt } from '../../src/realm/verbs/adopt/adopt.ts';
 import { Domains } from '../../src/realm/domains/domains.ts';

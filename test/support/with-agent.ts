@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { withRepository } from '../../src/core/session/context.ts';
+import { withRepository } from '../../src/core/session/session.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import { Domains } from '../../src/realm/domains/domains.ts';
 import { runAgent } from '../../src/realm/verbs/agent/agent.ts';

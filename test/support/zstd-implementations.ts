@@ -1,7 +1,7 @@
 import { openNodeZstd } from '../../src/core/workers/node-zstd.ts';
 import { openPackagedZstd } from '../../src/core/workers/packaged-zstd.ts';
 import { openSystemZstd } from '../../src/core/workers/system-zstd.ts';
-import type { Zstd } from '../../src/core/workers/zstd.ts';
+import type { Zstd } from '../../src/core/workers/zstd-frame.ts';
 
 /** Runs wherever the tests run, so that frames for a test can come from it. */
 export const packagedZstd: Zstd = loaded(openPackagedZstd());

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
 
-export interface HelpFooter {
+interface HelpFooter {
   /** Command lines and their purpose. */
   readonly examples: readonly (readonly [commandLine: string, purpose: string])[];
   /** The exit codes of the command. Default: 0, 1 and 2. */

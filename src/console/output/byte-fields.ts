@@ -5,7 +5,7 @@ import { bytesOf, isUtf8, textOf } from '../../core/util/byte-string.ts';
  * JSON fields for bytes that are usually text, such as paths. Nothing else in the command line makes JSON of them, so
  * that a script never gets only the text of a name that is not UTF-8: what it replaces could be any bytes.
  */
-export type ByteFields<Name extends string, Value> = { readonly [Key in Name]: Value } & {
+type ByteFields<Name extends string, Value> = { readonly [Key in Name]: Value } & {
   readonly [Key in `${Name}_b64`]?: Value;
 };
 

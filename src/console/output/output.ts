@@ -5,7 +5,7 @@ const DRAIN_EVENTS = ['drain', 'error', 'close'];
 /** Ends a command whose output is no longer read. It is not a failure. */
 export class OutputClosedError extends Error {}
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly json: boolean;
   readonly quiet: boolean;
 }

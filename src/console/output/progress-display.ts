@@ -1,5 +1,5 @@
 import type Ora from 'ora';
-import type { Progress } from '../../core/session/context.ts';
+import type { Progress } from '../../core/session/progress.ts';
 import { isAsciiOnly } from './locale.ts';
 import type { Output } from './output.ts';
 import { ProgressRate } from './progress-rate.ts';
@@ -7,7 +7,7 @@ import { setStatusDescription } from '../signals.ts';
 import { formatStatus, statusFields } from './status.ts';
 
 /** Shows the progress of an operation until `stop` is called. */
-export interface ProgressDisplay {
+interface ProgressDisplay {
   stop(): void;
   /** Runs work that needs the terminal or stdout for itself, such as a question. Nothing is drawn meanwhile. */
   suspendedDuring<T>(work: () => Promise<T>): Promise<T>;
@@ -18,7 +18,7 @@ interface Drawing {
   stop(): void;
 }
 
-export interface ProgressDisplayOptions {
+interface ProgressDisplayOptions {
   readonly progress: Progress;
   readonly output: Output;
   /** If false, only SIGUSR1 prints the progress. */

@@ -1,4 +1,4 @@
-import type { Progress } from '../../core/session/context.ts';
+import type { Progress } from '../../core/session/progress.ts';
 
 /** Long enough to smooth the difference between large and small files, short enough to follow a change of speed. */
 const WINDOW_MS = 15_000;

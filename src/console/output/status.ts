@@ -1,4 +1,4 @@
-import type { Progress } from '../../core/session/context.ts';
+import type { Progress } from '../../core/session/progress.ts';
 import { displayPath } from './display-path.ts';
 import { byteListFields } from './byte-fields.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
@@ -9,7 +9,7 @@ import { countNoun, formatCount } from './words.ts';
 /** The measured speed and the remaining time. */
 export type Speed = Pick<ProgressRate, 'bytesPerSecond' | 'secondsRemaining'>;
 
-export interface StatusStyle {
+interface StatusStyle {
   /** Shortens the path at the end of the line to fit. */
   readonly columns?: number;
   readonly ascii?: boolean;

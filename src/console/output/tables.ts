@@ -24,7 +24,7 @@ const NO_BORDERS = {
   middle: COLUMN_GAP,
 };
 
-export interface TableOptions {
+interface TableOptions {
   readonly head?: readonly string[];
   /** Indexes of the columns that contain numbers. */
   readonly rightAligned?: readonly number[];

@@ -8,7 +8,7 @@ import { splitWords } from './split-words.ts';
 import type * as TerminalPrompt from './terminal-prompt.ts';
 
 /** Where a password comes from, in this order of precedence. */
-export type PasswordOrigin =
+type PasswordOrigin =
   | { readonly kind: 'file'; readonly path: string }
   /** A file that the service manager gives to this process alone. Its mode says nothing about who may read it. */
   | { readonly kind: 'credential'; readonly path: string }

@@ -26,7 +26,7 @@ const TYPE_WORDS: Partial<Readonly<Record<EntryType, string>>> = {
   'block-device': 'dev',
 };
 
-export interface Listing {
+interface Listing {
   readonly begin: (listing: SnapshotListing) => void;
   readonly visit: (listed: ListedEntry) => void;
 }

@@ -1,4 +1,4 @@
-import type { OlderState } from '../../core/session/repository-memory.ts';
+import type { OlderState } from '../../core/session/memory.ts';
 import { formatTime } from '../../core/util/format-time.ts';
 import { countNoun, shortId } from '../output/words.ts';
 

@@ -19,7 +19,7 @@ interface Column {
   readonly isOptional?: boolean;
 }
 
-export interface SnapshotsReportOptions {
+interface SnapshotsReportOptions {
   readonly verbosity: number;
   /** A table for each group. */
   readonly groupBy?: readonly GroupMember[];

@@ -1,7 +1,7 @@
+import type { PasswordOptions } from '../password/password-source.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parseSize } from '../../core/util/format-bytes.ts';
 import { parseDuration } from '../../core/util/format-time.ts';
-import type { GlobalOptions } from './settings.ts';
 
 const MAX_FPS = 60;
 const TRUE_VALUES = ['1', 'true'];
@@ -84,4 +84,28 @@ function parseConnections(text: string): number | undefined {
 
 function parseCount(text: string): number | undefined {
   return /^\d$/.test(text) ? Number(text) : undefined;
+}
+
+/** The options of every command, as commander provides them. */
+export interface GlobalOptions {
+  readonly repo?: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose: number;
+  readonly lockWait?: number;
+  readonly progress: boolean;
+  readonly retryFor?: number;
+  readonly sshCommand?: string;
+  readonly rcloneCommand?: string;
+  readonly limitUpload?: number;
+  readonly limitDownload?: number;
+  readonly connections?: number;
+  readonly cache?: boolean;
+  /** False if the repository is expected not to be encrypted, so that no password is for it. */
+  readonly encryption?: boolean;
+  readonly passwordFile?: string;
+  readonly passwordCommand?: string;
+  readonly profile?: string;
+  /** Where the profile takes the password from. The options above are those of the command line. */
+  readonly profilePassword?: PasswordOptions;
 }

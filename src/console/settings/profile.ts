@@ -11,7 +11,7 @@ import type { Output } from '../output/output.ts';
 import { namesOf, readTable } from './profile-table.ts';
 import type { ProfileTable } from './profile-table.ts';
 import { xdgDirectory } from './settings.ts';
-import type { GlobalOptions } from './settings.ts';
+import type { GlobalOptions } from './environment.ts';
 
 const DEFAULT_NAME = 'default';
 /** The options that name what to back up, besides the paths. A stream is saved alone. */

@@ -1,10 +1,10 @@
+import type { GlobalOptions } from './environment.ts';
 import { isAbsolute, join, resolve } from 'node:path';
 import { formatSftpPlace, isSftpPlace, parseSftpPlace } from '../../places/place.ts';
 import { formatRclonePlace, isRclonePlace, parseRclonePlace } from '../../places/rclone/rclone-place.ts';
 import { formatS3Place, isS3Place, parseS3Place } from '../../places/s3/s3-place.ts';
 import { UsageError } from '../../core/errors.ts';
 import { readProgressFps } from './environment.ts';
-import type { PasswordOptions } from '../password/password-source.ts';
 import { expandHome, homeDirectory } from '../input/paths.ts';
 import { splitWords } from '../password/split-words.ts';
 import { isDamagedText } from '../../core/util/byte-string.ts';
@@ -12,30 +12,6 @@ import { isDamagedText } from '../../core/util/byte-string.ts';
 /** `rest:https://...`, or `host:path` as for scp: a colon before any slash. */
 const REMOTE_PLACE = /^([^/]*?:)(\/\/)?/;
 const SCHEME = /^[a-z][a-z0-9+-]*:$/i;
-
-/** The options of every command, as commander provides them. */
-export interface GlobalOptions {
-  readonly repo?: string;
-  readonly json?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose: number;
-  readonly lockWait?: number;
-  readonly progress: boolean;
-  readonly retryFor?: number;
-  readonly sshCommand?: string;
-  readonly rcloneCommand?: string;
-  readonly limitUpload?: number;
-  readonly limitDownload?: number;
-  readonly connections?: number;
-  readonly cache?: boolean;
-  /** False if the repository is expected not to be encrypted, so that no password is for it. */
-  readonly encryption?: boolean;
-  readonly passwordFile?: string;
-  readonly passwordCommand?: string;
-  readonly profile?: string;
-  /** Where the profile takes the password from. The options above are those of the command line. */
-  readonly profilePassword?: PasswordOptions;
-}
 
 /** The settings from options, environment and profile, in this order of precedence. */
 export interface Settings {

@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import assert from 'node:assert/strict';
 import {
   closeSync,
@@ -21,7 +23,6 @@ import { DescriptorCache } from './descriptor-cache.ts';
 import { FileSystemBackend, assertInside } from './file-system-backend.ts';
 import type { FileWriter } from './file-system-backend.ts';
 import { listLocally } from './local-listing.ts';
-import { examinePath } from './local-place.ts';
 import { LocalWriter } from './local-writer.ts';
 import { openRegular, unreadableName } from './regular-file.ts';
 import { syncDirectoryPath, syncOuterDirectories } from './sync-directory.ts';
@@ -213,5 +214,25 @@ function unlessAbsent(action: () => void): boolean {
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return false;
     throw error;
+  }
+}
+
+/** Finds out what is at a path. A part that cannot be reached counts as missing. */
+function examinePath(path: string): Place {
+  let missing: string | undefined;
+  let existing = path;
+  for (; !existsSync(existing); existing = dirname(existing)) missing = existing;
+  const file = statSync(existing).isDirectory() ? undefined : existing;
+  const names = missing === undefined && file === undefined ? readdirSync(path, 'utf8').sort() : [];
+  const target = missing === undefined ? undefined : targetOfLink(missing);
+  return { missing, file, names, ...(target === undefined ? {} : { target }) };
+}
+
+/** Returns the target of a symlink; undefined for anything else. */
+function targetOfLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
   }
 }

@@ -1,7 +1,8 @@
+import assert from 'node:assert/strict';
+import { bufferSizeBytesFor } from './chunker.ts';
 import { UsageError } from '../errors.ts';
 import type { Chunker, ChunkerParameters, FastCdcParameters, FixedParameters } from './chunker.ts';
 import { WINDOW_SIZE_BYTES } from './fastcdc.ts';
-import { createFixedChunker } from './fixed-chunker.ts';
 import { createKeyedGear } from './keyed-gear.ts';
 import { createWasmChunker } from './wasm-chunker.ts';
 
@@ -51,4 +52,26 @@ function checkSize(name: string, sizeBytes: number): void {
   throw new UsageError(`invalid ${name}: ${sizeBytes} ${sizeBytes === 1 ? 'byte' : 'bytes'}`, {
     hint: `Choose a whole number from ${SMALLEST_SIZE_BYTES} bytes to 1 GiB.`,
   });
+}
+
+/**
+ * Chunks of exactly `sizeBytes`, except for the last one of a stream. For data that changes in place, such as disk
+ * images and databases.
+ */
+export function createFixedChunker(parameters: FixedParameters): Chunker {
+  const { sizeBytes } = parameters;
+  let allocated: Uint8Array | undefined;
+
+  return {
+    minSizeBytes: sizeBytes,
+    maxSizeBytes: sizeBytes,
+    get buffer(): Uint8Array {
+      allocated ??= new Uint8Array(bufferSizeBytesFor(sizeBytes));
+      return allocated;
+    },
+    cut(start: number, end: number): number {
+      assert(start >= 0 && start < end && end <= this.buffer.length);
+      return Math.min(end - start, sizeBytes);
+    },
+  };
 }

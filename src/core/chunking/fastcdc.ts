@@ -9,7 +9,7 @@ export const WINDOW_SIZE_BYTES = 64;
  * the bits of a mask: `strictMask` for min <= length < normal, `looseMask` for normal <= length < max. It always ends at
  * max.
  */
-export interface FastCdcRules {
+interface FastCdcRules {
   readonly normalSizeBytes: number;
   readonly strictMask: bigint;
   readonly looseMask: bigint;

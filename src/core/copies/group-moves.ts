@@ -13,7 +13,7 @@ import {
 } from '../repository/groups/group-packs.ts';
 import type { GroupPack, RankTargets } from '../repository/groups/group-packs.ts';
 import type { Repository } from '../repository/repository.ts';
-import { beginPhase } from '../session/context.ts';
+import { beginPhase } from '../session/progress.ts';
 import type { OperationContext } from '../session/context.ts';
 import { changeGroups, findGroup, groupsOf } from './opened-groups.ts';
 import { copiesTolerated, copiesWanted } from './wanted-copies.ts';

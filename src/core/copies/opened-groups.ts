@@ -3,10 +3,11 @@ import { RefusedError, UsageError } from '../errors.ts';
 import { packName, parseCopyAddress } from '../format/layout.ts';
 import type { GroupChanges } from '../repository/groups/group-changes.ts';
 import type { Repository } from '../repository/repository.ts';
-import { waitingContext, withRepository } from '../session/context.ts';
+import { waitingContext } from '../session/context.ts';
+import { withRepository } from '../session/session.ts';
 import type { OperationContext } from '../session/context.ts';
 
-export type OpenedGroups = NonNullable<Repository['groups']>;
+type OpenedGroups = NonNullable<Repository['groups']>;
 export type OpenedGroup = OpenedGroups['all'][number];
 
 /** @throws RefusedError if the repository has no groups */

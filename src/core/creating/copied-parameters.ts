@@ -3,7 +3,8 @@ import type { ChunkerParameters } from '../chunking/chunker.ts';
 import { LdmError, NoPasswordError, RepositoryNotFoundError, WrongPasswordError } from '../errors.ts';
 import { NotEncryptedError } from '../session/unlock.ts';
 import type { RepositoryConfig } from '../format/config.ts';
-import { contextAt, withRepository } from '../session/context.ts';
+import { contextAt } from '../session/context.ts';
+import { withRepository } from '../session/session.ts';
 import type { OperationContext, OtherRepository } from '../session/context.ts';
 
 /** What a new repository takes from another one. */

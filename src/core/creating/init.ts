@@ -12,7 +12,7 @@ import { assertRules } from '../repository/groups/copy-rules.ts';
 import { assertNoRepository, createRepository, repositoryExists } from '../repository/create-repository.ts';
 import type { NewGroup } from '../repository/groups/group-changes.ts';
 import type { AdviceCode } from '../util/advice.ts';
-import { accessOptions } from '../session/context.ts';
+import { accessOptions } from '../session/session.ts';
 import type { OperationContext, OtherRepository } from '../session/context.ts';
 import { haveSameChunks, readParameters } from './copied-parameters.ts';
 import type { CopiedParameters } from './copied-parameters.ts';

@@ -1,11 +1,19 @@
+import type { RealmFile } from '../session/extension.ts';
 import { RefusedError, UsageError } from '../errors.ts';
 import type { RealmHeader, RealmSecrets } from '../format/realm-key.ts';
 import type { OperationContext } from '../session/context.ts';
-import type { InitOptions } from './init.ts';
 import { extension } from '../session/extension.ts';
 
 /** What a new repository takes from a realm. */
 export type RealmParameters = Pick<RealmHeader, 'realmId' | 'chunker' | 'chunkHash'> & { readonly keys: RealmSecrets };
+
+/** What the options of a new repository choose. */
+interface AskedParameters {
+  readonly chunker?: unknown;
+  readonly chunkHash?: unknown;
+  readonly copyParametersFrom?: unknown;
+  readonly encryption?: 'always' | 'never' | 'if-configured';
+}
 
 /**
  * Reads what a new repository of a realm must have in common with the others. Asks for the password of the realm key
@@ -15,8 +23,8 @@ export type RealmParameters = Pick<RealmHeader, 'realmId' | 'chunker' | 'chunkHa
  */
 export async function readRealmParameters(
   context: OperationContext,
-  { chunker, chunkHash, copyParametersFrom, encryption = 'if-configured' }: InitOptions,
-  realm: NonNullable<InitOptions['realm']>,
+  { chunker, chunkHash, copyParametersFrom, encryption = 'if-configured' }: AskedParameters,
+  realm: RealmFile,
 ): Promise<RealmParameters> {
   if ((chunker ?? chunkHash ?? copyParametersFrom) !== undefined) {
     throw new UsageError('a realm excludes a chunker, a chunk hash, and the parameters of another repository', {

@@ -2,7 +2,6 @@ import { createRequire } from 'node:module';
 import type * as NativeBlake from '@napi-rs/blake-hash';
 import type * as PortableBlake3 from 'blake3-jit';
 import { InstallationError } from '../errors.ts';
-import type { RunningDigest } from './pack-digest.ts';
 
 /** Starts an unkeyed BLAKE3 digest of 32 bytes (https://github.com/BLAKE3-team/BLAKE3-specs). */
 export type Blake3 = () => RunningDigest;
@@ -71,4 +70,11 @@ function loadPortable(): typeof PortableBlake3 {
       cause,
     });
   }
+}
+
+/** A digest of data that arrives in pieces. */
+export interface RunningDigest {
+  update(bytes: Uint8Array): void;
+  /** Returns the hex digest; `update` must not be called afterwards. */
+  end(): string;
 }

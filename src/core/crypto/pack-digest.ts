@@ -1,3 +1,4 @@
+import type { RunningDigest } from './blake3.ts';
 import { createHash } from 'node:crypto';
 import { openBlake3 } from './blake3.ts';
 
@@ -7,13 +8,6 @@ import { openBlake3 } from './blake3.ts';
  * 13 % less time.
  */
 export type PackHash = 'blake3' | 'sha256';
-
-/** A digest of data that arrives in pieces. */
-export interface RunningDigest {
-  update(bytes: Uint8Array): void;
-  /** Returns the hex digest; `update` must not be called afterwards. */
-  end(): string;
-}
 
 /** Hex digest of a complete pack. */
 export function packDigestOf(algorithm: PackHash, bytes: Uint8Array): string {

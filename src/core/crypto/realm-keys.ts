@@ -11,7 +11,7 @@ import type { KeyObject } from 'node:crypto';
 
 const KEY_BYTES = 32;
 /** Bytes of a message authentication code. */
-export const MAC_BYTES = 32;
+const MAC_BYTES = 32;
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;

@@ -3,7 +3,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { PackReport } from '../store/pack-report.ts';
 import type { PackVerifier } from '../store/pack-verifier.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
-import { Pacer } from '../session/context.ts';
+import { Pacer } from '../util/pacer.ts';
 import type { OperationContext } from '../session/context.ts';
 
 /** Packs verified at a time: one is read while another is hashed. */

@@ -35,7 +35,7 @@ export interface BlockHeader {
 }
 
 /** The contents of the first 24 bytes of a block. */
-export interface BlockPrefix {
+interface BlockPrefix {
   readonly kind: ChunkKind;
   readonly codec: Codec;
   readonly chunkCount: number;

@@ -38,13 +38,13 @@ export interface CheckpointHeader {
   readonly deadHeadCount: number;
 }
 
-export interface CheckpointSnapshot {
+interface CheckpointSnapshot {
   readonly id: string;
   readonly tree: Uint8Array;
   readonly manifest: Uint8Array;
 }
 
-export interface CheckpointPack {
+interface CheckpointPack {
   readonly id: string;
   readonly kind: ChunkKind;
   readonly sizeBytes: number;

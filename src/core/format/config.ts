@@ -34,7 +34,7 @@ export interface RepositoryConfig {
 }
 
 /** What only encrypted repositories have. */
-export interface EncryptionConfig {
+interface EncryptionConfig {
   /** Key of the chunker: 64 hex digits. */
   readonly chunkerKey: string;
   /** The master keys before the last rotation, in hex, which open what was sealed with them. */

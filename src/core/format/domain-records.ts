@@ -36,7 +36,7 @@ export interface PublishedState {
 }
 
 /** Authenticates records. */
-export interface RecordKeys {
+interface RecordKeys {
   mac(...parts: readonly Uint8Array[]): Uint8Array;
   verifies(mac: Uint8Array, ...parts: readonly Uint8Array[]): boolean;
 }

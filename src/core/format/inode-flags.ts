@@ -1,5 +1,5 @@
 /** An inode flag, as chattr(1) sets it. */
-export interface InodeFlag {
+interface InodeFlag {
   /** Its bit in FS_IOC_GETFLAGS (linux/fs.h). */
   readonly bit: number;
   /** The letter that lsattr(1) shows. */

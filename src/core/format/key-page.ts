@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { UnsupportedFormatError, UsageError } from '../errors.ts';
 
 /** A master key as it is printed. Structurally the same as a master key of the repository. */
-export interface PageKey {
+interface PageKey {
   readonly epoch: number;
   /** 32 bytes. */
   readonly bytes: Uint8Array;

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { largestOf } from '../util/largest.ts';
 
 /** Records of backups that have not ended. Missing until there is one. */
 export const UNFINISHED_DIRECTORY = 'unfinished';
@@ -213,4 +212,14 @@ export function isCheckpointName(name: string): boolean {
 export function generationAfter(names: readonly string[]): number {
   const generations = names.map((name) => Number.parseInt(baseName(name), 10));
   return largestOf(generations.filter((generation) => Number.isSafeInteger(generation))) + 1;
+}
+
+/**
+ * Returns the largest of the numbers, or `least` if none is larger. `Math.max(...numbers)` fails with more numbers than
+ * there can be arguments, which are about 100,000.
+ */
+export function largestOf(numbers: Iterable<number>, least = 0): number {
+  let largest = least;
+  for (const number of numbers) if (number > largest) largest = number;
+  return largest;
 }

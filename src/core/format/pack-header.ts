@@ -14,7 +14,7 @@ import {
 } from './constants.ts';
 import type { PackedBlock } from './packed-block.ts';
 
-export interface PackHeader {
+interface PackHeader {
   /** Undefined in a sealed pack: the footer and the blocks have it. */
   readonly kind: ChunkKind | undefined;
   readonly headerBytes: number;

@@ -6,7 +6,7 @@ import { decodeGroupList } from '../format/group-list.ts';
 import type { GroupList, GroupListSeals } from '../format/group-list.ts';
 import { GROUPS_COPY_NAME, GROUPS_NAME } from '../format/layout.ts';
 
-export interface ReadGroupList {
+interface ReadGroupList {
   readonly list: GroupList;
   /** What is wrong with a copy, by its name. */
   readonly problems: ReadonlyMap<string, string>;

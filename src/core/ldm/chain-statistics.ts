@@ -36,7 +36,7 @@ export function describeChains(histogram: readonly number[]): ChainStatistics {
   };
 }
 
-export interface LdmChains {
+interface LdmChains {
   /** Chains as the LDM paper defines them: the chunks with exactly the same link position. */
   readonly byLink: ChainStatistics;
   /** The chunks under one chain head of a saved filter, which neighbouring link positions share. */

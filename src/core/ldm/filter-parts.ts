@@ -28,7 +28,7 @@ export interface FilterParts {
   readonly pages: Iterable<Uint32Array>;
 }
 
-export interface FilterContents {
+interface FilterContents {
   readonly entries: EntryTable;
   readonly live: LiveChunks;
   readonly liveCount: number;

@@ -37,7 +37,7 @@ export interface FilterStatistics {
 }
 
 /** The part of a filter that the statistics use. */
-export interface FilterView extends ChainView {
+interface FilterView extends ChainView {
   readonly plan: FilterPlan;
   readonly liveCount: number;
   readonly memoryBytes: number;

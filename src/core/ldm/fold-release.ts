@@ -96,7 +96,7 @@ interface ReleasePlan {
 }
 
 /** Follows a release. A tree is begun after all references to it have been seen. */
-export interface ReleaseWatch {
+interface ReleaseWatch {
   beginSnapshot(id: string): void;
   beginTree(entry: number): void;
   /** A reference to this entry by the snapshot or tree that was begun last. */

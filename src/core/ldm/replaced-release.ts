@@ -7,7 +7,7 @@ import type { ReleaseMeasure } from './fold-release.ts';
 import type { ReadTree } from './fold.ts';
 
 /** What takes the place of snapshots: root trees, and the trees that are not in the state, by hex id. */
-export interface ReplacingTrees {
+interface ReplacingTrees {
   readonly roots: readonly Uint8Array[];
   readonly trees: ReadonlyMap<string, Uint8Array>;
 }

@@ -12,7 +12,7 @@ export interface SharedData {
   readonly storedBytes: number;
 }
 
-export interface SharedRelease {
+interface SharedRelease {
   /** What is freed even if no candidate is released. */
   readonly storedBytes: number;
   readonly shared: readonly SharedData[];

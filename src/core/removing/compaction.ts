@@ -14,7 +14,7 @@ import type { CompactionPlan } from './compaction-plan.ts';
 import { verifyKeptCopies } from './kept-copies.ts';
 import { LiveCopier } from './live-copier.ts';
 
-export interface CompactionOptions {
+interface CompactionOptions {
   readonly repository: Repository;
   readonly opened: OpenedState;
   /** The snapshots whose chunks were marked as live. */

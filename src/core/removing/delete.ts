@@ -2,7 +2,9 @@ import { RefusedError, SnapshotNotFoundError, UsageError, isAbsent } from '../er
 import type { BackendError } from '../errors.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import { beginPhase, waitingContext, withRepository } from '../session/context.ts';
+import { waitingContext } from '../session/context.ts';
+import { withRepository } from '../session/session.ts';
+import { beginPhase } from '../session/progress.ts';
 import type { OperationContext } from '../session/context.ts';
 import { bringBack } from './kept-deleted.ts';
 import { findMissing, isSnapshotWhole } from '../snapshots/live-walk.ts';

@@ -46,7 +46,7 @@ export interface OpenedConfig {
 const MAX_ROTATIONS_IN_A_ROW = 5;
 
 /** A configuration, and what is wrong with its files. */
-export interface InspectedConfig {
+interface InspectedConfig {
   readonly config: RepositoryConfig;
   readonly problems: readonly ConfigProblem[];
   /** Epoch of the newest master key that both files contain; 0 in a plain repository. */

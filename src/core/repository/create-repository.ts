@@ -29,7 +29,7 @@ import { typeablePassword } from './keys/password-forms.ts';
 export { repositoryExists };
 
 /** What a new repository begins with. */
-export interface NewRepository {
+interface NewRepository {
   /** Ids and chunker of an encrypted repository get keys that are derived from its master key, unless it shares them. */
   readonly config: RepositoryConfig;
   /** The keys of another repository, in hex, for one that is to have the same chunks. A plain one has no key of its chunker. */

@@ -25,14 +25,14 @@ import { freeQuarantineName, moveMakingRoom, moveUnlessGone, removeAll } from '.
 import { settleRemoved, settleSeen, settleSegments } from './groups/settle-others.ts';
 
 /** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
-export type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
+type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
 /** Makes a manifest, given the ids of the snapshots that are committed with it and before it. */
-export type MakeManifest = (ids: readonly string[]) => Uint8Array;
-export type Committed = { readonly id: string; readonly bytes: Uint8Array };
+type MakeManifest = (ids: readonly string[]) => Uint8Array;
+type Committed = { readonly id: string; readonly bytes: Uint8Array };
 /** A condemnation that is written and not yet in force. */
 export type PreparedCondemnation = { readonly id: string; readonly file: StagedFile };
 /** Writes the bytes of a new file in any number of pieces. */
-export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
+type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
 
 /**
  * THE order of durable writes: only this, and `DurableMoves` for moves between groups, changes what is in a repository.

@@ -1,10 +1,13 @@
+import { deletedName } from '../format/layout.ts';
+import { snapshotName } from '../format/layout.ts';
+
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { RefusedError, isAbsent } from '../errors.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, baseName, isCommitName, parseCommitName } from '../format/layout.ts';
 import { isOwnName } from '../format/own-names.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
-import { endOfRun } from './commit-log.ts';
+import { endOfRun, readCommitLog } from './commit-log.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { Condemnations } from './condemned.ts';
 
@@ -94,8 +97,35 @@ export async function listRepository(
     missingDirectories,
   };
   if (place.isExact !== true) return listing;
-  const { completeListing } = await import('./exact-listing.ts');
   return await completeListing(place, listing, commitNumbers);
+}
+
+/**
+ * Looks by name for the snapshots that were committed and that a listing lacks, as listings may be old. Those of `deleted`
+ * are looked for too: they may have been brought back since. `commitNumbers`: of the listed commit records.
+ */
+async function completeListing(place: FilePlace, listing: Listing, commitNumbers: readonly number[]): Promise<Listing> {
+  const { backend } = place;
+  const commits = await readCommitLog(place, commitNumbers);
+  const snapshots = new Set(listing.snapshotIds);
+  const deleted = new Set(listing.deletedIds);
+  const unlisted = [...new Set([...commits.snapshotIds, ...deleted])].filter((id) => !snapshots.has(id));
+  const lostIds: string[] = [];
+  const names = unlisted.flatMap((id) => [snapshotName(id), deletedName(id)]);
+  const found = unlisted.length === 0 ? new Map<string, number>() : await backend.sizesOf(names);
+  for (const id of unlisted) {
+    if (found.has(snapshotName(id))) snapshots.add(id);
+    else if (found.has(deletedName(id))) deleted.add(id);
+    else if (commits.snapshotIds.has(id)) lostIds.push(id);
+  }
+  return {
+    ...listing,
+    snapshotIds: [...snapshots],
+    deletedIds: [...deleted],
+    lastCommit: commits.end,
+    lostCommitIds: lostIds,
+    commits,
+  };
 }
 
 /** Returns whether any condemned segment or pack has not been removed yet. */

@@ -1,4 +1,4 @@
-import type { Backend } from '../backend/backend.ts';
+import type { Backend, Verify } from '../backend/backend.ts';
 import { isNothingThere } from '../backend/repository-exists.ts';
 import { readSurely } from '../backend/sure-reading.ts';
 import type { Seals } from '../crypto/seals.ts';
@@ -6,9 +6,14 @@ import { CorruptDataError } from '../errors.ts';
 import { REALM_NAME } from '../format/layout.ts';
 import { decodeRealmMembership } from '../format/realm-membership.ts';
 import type { RealmMembership } from '../format/realm-membership.ts';
-import type { Repository } from './repository.ts';
+import type { DurableOrder } from './durable-order.ts';
 
-type RealmPlace = Pick<Repository, 'files' | 'order' | 'assertLocked'>;
+/** A part of an opened repository. */
+interface RealmPlace {
+  readonly files: { sealRealm(membership: RealmMembership): Uint8Array };
+  readonly order: Pick<DurableOrder, 'publishFile' | 'remove'>;
+  readonly assertLocked: Verify;
+}
 
 /**
  * Reads the membership of a repository in a realm; undefined if it is no member.

@@ -1,3 +1,5 @@
+import type { Backend } from '../backend/backend.ts';
+import { DIRECTORIES, TOP_FILES } from '../format/layout.ts';
 import type { BackendFile } from '../backend/backend.ts';
 import { readSurely } from '../backend/sure-reading.ts';
 import { EPOCH_HEADER_BYTES, epochOfHeader } from '../crypto/envelope.ts';
@@ -13,7 +15,6 @@ import type { CommitLog } from './commit-log.ts';
 import { inspectConfig } from './config-file.ts';
 import { readConfigCopies, readConfigCopy } from './config-copies.ts';
 import type { ConfigProblem } from './config-copies.ts';
-import { findForeignNames } from './foreign-files.ts';
 import { listKeys } from './keys/key-files.ts';
 import type { UnusableKey } from './keys/key-files.ts';
 import { commitNumbersOf, idsOf, listOptional, listRepository, listUnlessMissing } from './listing.ts';
@@ -193,4 +194,17 @@ export class RepositoryFiles {
     }
     return sizeBytes;
   }
+}
+
+/** What `listRepository` does not list. */
+const OTHER_DIRECTORIES = ['keys', 'unfinished', 'planes', 'holds', 'locks', 'tmp'] as const;
+
+const TOP_NAMES: ReadonlySet<string> = new Set<string>([...DIRECTORIES, ...TOP_FILES]);
+
+/** Returns the names of everything in a repository that does not belong to ldm. */
+async function findForeignNames(backend: Backend, listing: Listing): Promise<string[]> {
+  const place = await backend.examine();
+  const found = [...(place?.names ?? []).filter((name) => !TOP_NAMES.has(name)), ...listing.foreignNames];
+  for (const directory of OTHER_DIRECTORIES) await listOptional(backend, directory, found);
+  return found;
 }

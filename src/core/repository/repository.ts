@@ -23,18 +23,16 @@ import { acquireAccess } from './access.ts';
 import { checkpointName, generationAfter } from '../format/layout.ts';
 import { placePacks } from './groups/place-packs.ts';
 import type { PlacedPacks } from './groups/place-packs.ts';
-import { currentConfig, openConfig } from './config-file.ts';
-import type { OpenedConfig } from './config-file.ts';
+import { type OpenedConfig, currentConfig, openConfig } from './config-file.ts';
 import { CommitRecords } from './commit-records.ts';
 import { DurableOrder } from './durable-order.ts';
 import type { RepositoryLock } from './locks/lock.ts';
 import { unlessDenied } from './locks/lock-conflict.ts';
-import { openState } from './opened-state.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import { UnfinishedBackups } from './unfinished-backups.ts';
-import type { OpenedState, OpenStateOptions } from './opened-state.ts';
+import { type OpenedState, type OpenStateOptions, openState } from './opened-state.ts';
 import type { OpenRepositoryOptions } from './open-options.ts';
 
 /** Enough for the trees of a large directory and for a run of blocks. */
@@ -57,6 +55,8 @@ export class Repository {
   readonly packs: PackStore;
   readonly sizes: StoreSizes;
   readonly threads: TaskPool;
+  /** A state that later work of the same command continues, to avoid opening the repository again. */
+  keptState: OpenedState | undefined;
   readonly #releaseThreads: () => void;
   readonly #backend: Backend;
   readonly #closePlaced: () => Promise<void>;

@@ -1,3 +1,4 @@
+import type { SnapshotPlace } from './tree-walk.ts';
 import { SnapshotNotFoundError } from '../errors.ts';
 import type { TreeEntry, TreeReader } from '../format/tree/tree.ts';
 import { bareDirectory } from '../format/tree/tree-entry.ts';
@@ -6,21 +7,6 @@ import { joinPath, textOf } from '../util/byte-string.ts';
 import type { SnapshotListing } from './read-snapshots.ts';
 import type { StateReader } from './state-reader.ts';
 import { onlyEntry, readTree } from './tree-walk.ts';
-import type { EntrySequence } from './tree-walk.ts';
-
-/** The place that a selector names: a whole directory, or one entry in it. */
-export interface SnapshotPlace {
-  /** The path of the directory inside the snapshot; empty for the root. */
-  readonly directory: ByteString;
-  /** The entry of the directory, if all of it is selected. The root of a snapshot has none. */
-  readonly directoryEntry: TreeEntry | undefined;
-  /** See `FoundEntry`. */
-  readonly parents: readonly TreeEntry[];
-  /** The selected entries of the directory. */
-  readonly entries: EntrySequence;
-  /** Whether they are all entries of the directory. */
-  readonly isWholeDirectory: boolean;
-}
 
 /**
  * Follows a path inside a snapshot. The path is relative to the root tree, or absolute as on the machine that was
@@ -42,7 +28,7 @@ export async function findPlace(
 }
 
 /** An entry, and the path of its directory inside the snapshot: empty for the root tree, and in it. */
-export interface FoundEntry {
+interface FoundEntry {
   readonly directory: ByteString;
   readonly entry: TreeEntry;
   /** The entries of the directories that contain it, outermost first, without the root tree. */
@@ -50,7 +36,7 @@ export interface FoundEntry {
 }
 
 /** Opens a tree to find entries in it. */
-export type OpenTree = (treeId: Uint8Array) => Promise<Pick<TreeReader, 'find'>>;
+type OpenTree = (treeId: Uint8Array) => Promise<Pick<TreeReader, 'find'>>;
 
 /** Finds one entry of a snapshot. Of the root tree only the id is known; its name is empty. Throws as `findPlace`. */
 export async function findEntry(

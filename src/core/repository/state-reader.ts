@@ -6,7 +6,7 @@ import type { ChunkReader, StoredChunk } from '../store/chunk-reader.ts';
 import type { OtherCopy } from './other-copies.ts';
 
 /** Finds the other copies of all chunks that are in several packs, by hex id. */
-export type FindCopies = () => Promise<ReadonlyMap<string, readonly OtherCopy[]>>;
+type FindCopies = () => Promise<ReadonlyMap<string, readonly OtherCopy[]>>;
 
 /** Returns the verified bytes of a chunk that cannot be read from the repository, or undefined. */
 export type LastResort = (id: Uint8Array, kind: ChunkKind) => Promise<Uint8Array | undefined>;

@@ -29,7 +29,7 @@ export const STORAGE_DIRECTORIES = [
   'filter',
   'packs',
 ] as const;
-export type StorageDirectory = (typeof STORAGE_DIRECTORIES)[number];
+type StorageDirectory = (typeof STORAGE_DIRECTORIES)[number];
 
 export interface StoredFile {
   readonly directory: StorageDirectory;

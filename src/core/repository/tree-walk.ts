@@ -3,11 +3,10 @@ import type { TreeEntry } from '../format/tree/tree.ts';
 import { bareDirectory } from '../format/tree/tree-entry.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import type { PathNode } from '../util/path-node.ts';
-import type { SnapshotPlace } from './snapshot-path.ts';
 import type { StateReader } from './state-reader.ts';
 
 /** Entries that can be read once, in order. */
-export type EntrySequence = Pick<TreeReader, 'next'>;
+type EntrySequence = Pick<TreeReader, 'next'>;
 
 /**
  * One step of a walk. `enter` comes before the entries of a directory and `leave` after them; `entry` is anything but a
@@ -94,4 +93,18 @@ export class TreeWalk {
     }
     return this.#advance();
   }
+}
+
+/** The place that a selector names: a whole directory, or one entry in it. */
+export interface SnapshotPlace {
+  /** The path of the directory inside the snapshot; empty for the root. */
+  readonly directory: ByteString;
+  /** The entry of the directory, if all of it is selected. The root of a snapshot has none. */
+  readonly directoryEntry: TreeEntry | undefined;
+  /** See `FoundEntry`. */
+  readonly parents: readonly TreeEntry[];
+  /** The selected entries of the directory. */
+  readonly entries: EntrySequence;
+  /** Whether they are all entries of the directory. */
+  readonly isWholeDirectory: boolean;
 }

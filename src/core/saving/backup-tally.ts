@@ -1,6 +1,6 @@
 import type { TreeEntry } from '../format/tree/tree.ts';
 import type { PathNode } from '../util/path-node.ts';
-import type { Progress } from '../session/context.ts';
+import type { Progress } from '../session/progress.ts';
 import type { EntryChange } from './entry-listing.ts';
 import type { MovedFiles } from './moved-files.ts';
 

@@ -11,14 +11,14 @@ const SNAPSHOTS_MAX = 16;
 
 /**
  * Writes a checkpoint after commits if enough has changed since the last one. It is only a cache, so a failure only
- * causes a warning. `opened` is the state before the commits; the call changes it, and leaves it to who needs it next.
+ * causes a warning. `opened` is the state before the commits; the call changes it, and keeps it for later work.
  */
 export async function refreshCheckpoint(
   { context, repository, opened }: { context: OperationContext; repository: Repository; opened: OpenedState },
   chunks: RepositoryChunkSaver,
   snapshotCount = 1,
 ): Promise<void> {
-  leaveState(repository, opened);
+  keepState(repository, opened);
   const { filter } = opened.state;
   const storedCount = chunks.counts.dataBlobs + chunks.counts.treeBlobs;
   const changedCount = opened.foldedCount + storedCount + snapshotCount;
@@ -28,10 +28,10 @@ export async function refreshCheckpoint(
   if (!isWorthIt) return;
   try {
     const from = canContinue(opened) ? opened : undefined;
-    left.delete(repository);
+    repository.keptState = undefined;
     const now = await repository.openState({ from, buffers: chunks.takeBuffers() });
     if (!now.damage.isWhole) return;
-    leaveState(repository, now);
+    keepState(repository, now);
     await repository.writeCheckpoint(now.state);
   } catch (error) {
     // The snapshot is saved, so a lost lock must not look like a failed backup.
@@ -40,17 +40,15 @@ export async function refreshCheckpoint(
   }
 }
 
-const left = new WeakMap<Repository, OpenedState>();
-
-/** Leaves a state that only `openState` has changed to what comes after the operation, so that it need not open it anew. */
-export function leaveState(repository: Repository, opened: OpenedState): void {
-  if (canContinue(opened)) left.set(repository, opened);
+/** Keeps an unmodified opened state for later work in the same command, to avoid opening the repository again. */
+export function keepState(repository: Repository, opened: OpenedState): void {
+  if (canContinue(opened)) repository.keptState = opened;
 }
 
-/** Returns the state that the operation has left. It has to be brought up to date. */
-export function takeLeftState(repository: Repository): OpenedState | undefined {
-  const opened = left.get(repository);
-  left.delete(repository);
+/** Returns the kept state, once. It has to be brought up to date. */
+export function takeState(repository: Repository): OpenedState | undefined {
+  const opened = repository.keptState;
+  repository.keptState = undefined;
   return opened;
 }
 

@@ -1,6 +1,6 @@
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { ChunkWriter, StagedChunk } from '../store/chunk-writer.ts';
-import type { Progress } from '../session/context.ts';
+import type { Progress } from '../session/progress.ts';
 import type { ChunkLender } from '../session/extension.ts';
 import type { ReusedSample } from './reused-sample.ts';
 

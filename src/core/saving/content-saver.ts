@@ -4,13 +4,13 @@ import type { Chunker } from '../chunking/chunker.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { isZero } from '../format/tar/archive-input.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { Pacer } from '../session/context.ts';
+import type { Pacer } from '../util/pacer.ts';
 import type { BackupTally } from './backup-tally.ts';
 import { ChunkQueue } from './chunk-queue.ts';
 import type { ChunkSaver } from './chunk-saver.ts';
 
 /** The bytes of a file, to be read from start to end. */
-export interface ContentSource {
+interface ContentSource {
   /** Whether all bytes were read. */
   readonly isAtEnd: boolean;
   /** Number of bytes that were read. */

@@ -8,7 +8,7 @@ import { readMetadata } from '../files/source/source-metadata.ts';
 import type { ByteString } from '../util/byte-string.ts';
 
 /** One chunk of a file, as a backup would create it. */
-export interface FileChunk {
+interface FileChunk {
   readonly id: Uint8Array;
   readonly offset: number;
   readonly sizeBytes: number;

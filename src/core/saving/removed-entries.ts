@@ -1,5 +1,5 @@
 import { forEachRemoved } from '../format/tree/tree.ts';
-import type { Pacer } from '../session/context.ts';
+import type { Pacer } from '../util/pacer.ts';
 import type { MovedFiles } from './moved-files.ts';
 import type { ParentTrees } from '../sources/parent-tree.ts';
 

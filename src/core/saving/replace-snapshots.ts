@@ -17,7 +17,7 @@ export interface ReplacedSnapshot {
 
 /** Returns the changed members of a snapshot, with undefined for members to be removed, or undefined if all stay. */
 export type ChangeSnapshot = (snapshot: Snapshot) => SnapshotChange | undefined;
-export type SnapshotChange = { readonly [Name in keyof Snapshot]?: Snapshot[Name] | undefined };
+type SnapshotChange = { readonly [Name in keyof Snapshot]?: Snapshot[Name] | undefined };
 
 /**
  * Puts new manifests in the place of those of some snapshots. The trees stay, so nothing else is stored. First the new

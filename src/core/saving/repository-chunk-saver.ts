@@ -7,7 +7,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { SegmentWriter } from '../repository/segment-writer.ts';
 import type { BufferPool } from '../store/buffer-pool.ts';
 import type { ChunkWriter, StagedChunk } from '../store/chunk-writer.ts';
-import type { Progress } from '../session/context.ts';
+import type { Progress } from '../session/progress.ts';
 import { EntrySet } from '../snapshots/live-walk.ts';
 import { ReusedChunks } from './backup-tally.ts';
 import type { ChunkSaver, ChunkSaverOptions, HashingChunk } from './chunk-saver.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isDamage, isOffline } from '../errors.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
-import type { Pacer } from '../session/context.ts';
+import type { Pacer } from '../util/pacer.ts';
 import { EntrySet } from '../snapshots/live-walk.ts';
 
 /** Which of the reused chunks are read: part `part` of `of`, decided by their ids, or a random share. */

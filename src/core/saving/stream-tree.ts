@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts';
 import type { OwnerNames } from '../files/native/owner-names.ts';
 import { absolutePath, parentOf } from '../files/paths/root-paths.ts';
-import type { SourceMetadata } from '../files/source/source-metadata.ts';
+import type { SourceMetadata } from '../files/source/status-fields.ts';
 import { NO_ATTRIBUTES } from '../format/tree/tree-entry.ts';
 import type { TreeEntry } from '../format/tree/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';

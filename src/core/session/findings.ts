@@ -1,6 +1,6 @@
 import type { PackProblem } from '../store/pack-report.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import type { OlderState } from './repository-memory.ts';
+import type { OlderState } from './memory.ts';
 
 export type { PackProblem };
 

@@ -1,7 +1,7 @@
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import type { Advice } from '../util/advice.ts';
 import type { ByteString } from '../util/byte-string.ts';
-import type { OlderState } from './repository-memory.ts';
+import type { OlderState } from './memory.ts';
 
 /** Something that the user should know while an operation runs. The command line has the sentences. */
 export type Notice = NoticeOfKind & {

@@ -1,45 +1,7 @@
+import type { SeenRepository } from './memory.ts';
 import { RepositoryChangedError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { OperationContext } from './context.ts';
-
-/** What this machine has seen of an encrypted repository. */
-export interface SeenRepository {
-  /** The key file that was opened last. */
-  readonly keyId: string | undefined;
-  /** Epoch of the newest master key; 0 if unknown. */
-  readonly epoch: number;
-  /** The number of the newest checkpoint; 0 if unknown. */
-  readonly generation: number;
-  /** The number of the newest commit record; 0 if unknown. */
-  readonly commit: number;
-  /** Whether the repository was older than this at some time since, and nobody has accepted it. */
-  readonly isOlder: boolean;
-  /** The snapshots that this machine has not deleted, with their times in RFC 3339 as far as they are known. */
-  readonly snapshots: ReadonlyMap<string, string | undefined>;
-}
-
-/**
- * What this machine remembers of repositories, by place and id: a copy at another place may be older. No method
- * throws: a command does not fail because of its memory.
- */
-export interface RepositoryMemory {
-  /** Returns the files that say that an encrypted repository was at this place. */
-  tracesOfPlace(place: string): readonly string[];
-  /** Returns the files that say that a repository was encrypted, at any place. */
-  tracesOfId(repositoryId: string): readonly string[];
-  recall(place: string, repositoryId: string): SeenRepository | undefined;
-  /** No other command changes it between the call of `change` and the end. */
-  update(place: string, repositoryId: string, change: (seen: SeenRepository | undefined) => SeenRepository): void;
-  forgetPlace(place: string): void;
-}
-
-/** What shows that the state of a repository is older than one that this machine has seen. */
-export interface OlderState {
-  /** Snapshots that are gone. */
-  readonly snapshots: readonly { readonly id: string; readonly time: string | undefined }[];
-  /** The numbers of the newest checkpoints, if the one found is older. */
-  readonly generations: { readonly seen: number; readonly found: number } | undefined;
-}
 
 /** What a machine has seen of a repository that is new to it. */
 export const NOTHING_SEEN: SeenRepository = {

@@ -4,7 +4,7 @@ import { commitNumbersOf, lastCommitOf } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RepositoryFiles } from '../repository/repository-files.ts';
 import { NOTHING_SEEN, rememberedId, without } from './repository-memory.ts';
-import type { OlderState, RepositoryMemory, SeenRepository } from './repository-memory.ts';
+import type { OlderState, RepositoryMemory, SeenRepository } from './memory.ts';
 
 /** Times are only for messages, and reading all manifests of a large repository takes seconds. */
 const TIMES_READ_MAX = 100;

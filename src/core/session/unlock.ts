@@ -1,7 +1,9 @@
+import type { UnlockedRepositories } from '../repository/keys/unlocker.ts';
 import { LdmError, NoPasswordError, RefusedError, WrongPasswordError } from '../errors.ts';
 import { formsOf, typeablePassword } from '../repository/keys/password-forms.ts';
 import type { UnlockOptions, Unlocked, UnusableKey } from '../repository/keys/key-files.ts';
 import type { KeyStore } from '../repository/keys/key-store.ts';
+import { Unlocker } from '../repository/keys/unlocker.ts';
 import type { OperationContext, PasswordSource } from './context.ts';
 import type { Access } from './permissions.ts';
 
@@ -67,7 +69,7 @@ export async function withNewPassword<T>(
 }
 
 /** Reports each key file that cannot be used once. */
-export function unlockOptions({ signal, onNotice }: OperationContext): UnlockOptions {
+function unlockOptions({ signal, onNotice }: OperationContext): UnlockOptions {
   const reported = new Set<string>();
   const onUnusable = ({ id, error }: UnusableKey): void => {
     if (!reported.has(id)) onNotice?.({ kind: 'key-unusable', keyId: id, reason: error.message });
@@ -122,4 +124,18 @@ export function assertPasswordUsed({ password, backend, onNotice }: OperationCon
     });
   }
   if (access === 'read' || access === 'add') onNotice?.({ kind: 'password-not-used' });
+}
+
+/** What each source has opened, so that a command that opens a repository twice asks for its password once. */
+const unlockedBy = new WeakMap<PasswordSource, UnlockedRepositories>();
+
+/** Returns how to unlock an encrypted repository; undefined if there is no source of passwords. */
+export function unlockerOf(context: OperationContext): Unlocker | undefined {
+  const { password, memory } = context;
+  if (password === undefined) return undefined;
+  const firstOf = (place: string, repositoryId: string): string | undefined =>
+    memory?.recall(place, repositoryId)?.keyId;
+  const unlocked: UnlockedRepositories = unlockedBy.get(password) ?? new Map();
+  unlockedBy.set(password, unlocked);
+  return new Unlocker(async (use) => withPassword(context, use), { ...unlockOptions(context), firstOf, unlocked });
 }

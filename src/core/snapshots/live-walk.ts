@@ -30,7 +30,7 @@ export class EntrySet {
   }
 }
 
-export interface LiveWalk {
+interface LiveWalk {
   /** All known chunks that the roots reach. */
   readonly reached: EntrySet;
   /** Hex ids of reached chunks without a known location. */

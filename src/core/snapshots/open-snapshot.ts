@@ -4,7 +4,7 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { PathInput } from '../util/byte-string.ts';
 import { bytesOf } from '../util/byte-string.ts';
-import { withRepository } from '../session/context.ts';
+import { withRepository } from '../session/session.ts';
 import type { OperationContext } from '../session/context.ts';
 import { SnapshotReader } from './snapshot-reader.ts';
 import type { ReadServices } from './snapshot-file.ts';

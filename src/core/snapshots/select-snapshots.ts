@@ -12,7 +12,7 @@ import type { SnapshotFilter } from './snapshot-filter.ts';
 import { joinVersions } from './snapshot-versions.ts';
 
 /** `ID`, `latest` or `latest~N`, optionally followed by a colon and a path inside the snapshot. */
-export interface SnapshotSelector {
+interface SnapshotSelector {
   readonly name: string;
   readonly path: ByteString;
 }

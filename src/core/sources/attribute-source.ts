@@ -10,7 +10,7 @@ import {
 import type { SourceAttributes } from '../files/source/source-attributes.ts';
 import { openSource } from '../files/source/source-files.ts';
 import { readMetadataOf } from '../files/source/source-metadata.ts';
-import type { SourceMetadata } from '../files/source/source-metadata.ts';
+import type { SourceMetadata } from '../files/source/status-fields.ts';
 import { isUnchanged } from '../files/source/source-stream.ts';
 import type { RecordedAttributes } from '../format/snapshot.ts';
 import { NO_HOLES } from '../format/tree/tree-entry.ts';

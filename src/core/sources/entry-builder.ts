@@ -1,7 +1,7 @@
 import { holesWithin } from '../files/source/hole-map.ts';
 import type { OwnerNames } from '../files/native/owner-names.ts';
 import { readLinkTarget } from '../files/source/source-files.ts';
-import type { SourceMetadata } from '../files/source/source-metadata.ts';
+import type { SourceMetadata } from '../files/source/status-fields.ts';
 import type { EntryAttributes } from '../format/tree/tree-entry.ts';
 import type { TreeEntry } from '../format/tree/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';

@@ -4,7 +4,7 @@ import type { Names } from '../files/source/name-list.ts';
 import { errnoOf } from '../files/paths/path-failures.ts';
 import { parentOf } from '../files/paths/root-paths.ts';
 import { readMetadataFollowing } from '../files/source/source-metadata.ts';
-import type { SourceMetadata } from '../files/source/source-metadata.ts';
+import type { SourceMetadata } from '../files/source/status-fields.ts';
 import { readWholeFile } from '../files/target/whole-file.ts';
 import { decodeConfigHead } from '../format/config.ts';
 import { MAX_CONFIG_BYTES } from '../format/constants.ts';

@@ -27,7 +27,7 @@ export interface StoredChunk {
 }
 
 /** A block whose chunks can be used until it is released. */
-export interface OpenBlock {
+interface OpenBlock {
   /**
    * Returns the verified bytes of a chunk.
    * @throws CorruptDataError

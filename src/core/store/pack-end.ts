@@ -29,7 +29,7 @@ export interface FilePlace {
 }
 
 /** The end of a pack: its footer and trailer, and its kind if the header does not have it. */
-export interface PackEnd {
+interface PackEnd {
   readonly kind: ChunkKind | undefined;
   /** Footer and trailer, which `decodePackFooter` takes. */
   readonly footer: Uint8Array;

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { StagedFile } from '../backend/backend.ts';
 import { createPackDigest } from '../crypto/pack-digest.ts';
-import type { PackHash, RunningDigest } from '../crypto/pack-digest.ts';
+import type { PackHash } from '../crypto/pack-digest.ts';
+import type { RunningDigest } from '../crypto/blake3.ts';
 import type { Seals } from '../crypto/seals.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { encodePackHeader } from '../format/pack-header.ts';

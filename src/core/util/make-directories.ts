@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-export interface MakeDirectoriesOptions {
+interface MakeDirectoriesOptions {
   readonly mode: number;
   /** The mode of the directory itself, if its parents get another one. */
   readonly lastMode?: number;

@@ -14,7 +14,7 @@ const OPTIONAL_PACKAGES = {
 
 const LIST = new Intl.ListFormat('en');
 
-export type OptionalPackage = keyof typeof OPTIONAL_PACKAGES;
+type OptionalPackage = keyof typeof OPTIONAL_PACKAGES;
 
 /** Part of the path where npm installs global packages. */
 const GLOBAL_FOLDER = '/lib/node_modules/';

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib';
 import { assertOneFrame, windowLogOf } from './zstd-frame.ts';
-import type { Zstd } from './zstd.ts';
+import type { Zstd } from './zstd-frame.ts';
 
 /** The functions that node:zlib has since Node 22.15. The installed type declarations are those of Node 20. */
 interface ZstdOfNode {

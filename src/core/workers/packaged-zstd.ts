@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type * as NodeZstd from '@toondepauw/node-zstd';
 import { CorruptDataError } from '../errors.ts';
 import { frameOutputBytesMax } from './zstd-frame.ts';
-import type { Zstd } from './zstd.ts';
+import type { Zstd } from './zstd-frame.ts';
 
 /**
  * This decoder has no output limit. From level 16, the encoder may split each 128 KiB into this many blocks, and

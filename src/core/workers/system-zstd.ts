@@ -2,7 +2,7 @@ import { loadSystemLibrary } from '../util/system-library.ts';
 import type { SystemLibrary } from '../util/system-library.ts';
 import { ScratchBuffer } from './scratch-buffer.ts';
 import { windowLogOf } from './zstd-frame.ts';
-import type { Zstd } from './zstd.ts';
+import type { Zstd } from './zstd-frame.ts';
 
 export const ZSTD_LIBRARY_NAME: string = process.platform === 'darwin' ? 'libzstd.1.dylib' : 'libzstd.so.1';
 /** Constants of zstd.h, for the functions that are stable since version 1.4.0. */

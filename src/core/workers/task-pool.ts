@@ -36,7 +36,7 @@ const TASKS_PER_THREAD = 2;
 /** The built program even when running from source, because a thread cannot run TypeScript on Node 20. */
 const PROGRAM = createRequire(import.meta.url).resolve('#task-thread');
 
-export interface TaskPoolOptions {
+interface TaskPoolOptions {
   /**
    * With 0 threads the caller runs every task immediately. Default: one for each core, and at least two, as far as the
    * limit on open files allows.

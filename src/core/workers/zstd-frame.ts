@@ -54,3 +54,13 @@ function headerBytes(descriptor: number): number {
 function corrupt(message: string): CorruptDataError {
   return new CorruptDataError(`a compressed block is damaged: ${message}`);
 }
+
+/** Zstandard (RFC 8878), synchronous, on the calling thread. */
+export interface Zstd {
+  /** Returns one frame that contains `raw`, valid until the next call. `level`: from -7 to 22. */
+  compress(raw: Uint8Array, level: number): Uint8Array;
+  /** Decompresses a frame into `target` and returns the length. Throws if the frame is broken or does not fit. */
+  decompressInto(target: Uint8Array, frame: Buffer): number;
+  /** Frees memory that the garbage collector cannot free. The last call. */
+  close?(): void;
+}

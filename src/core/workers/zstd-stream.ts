@@ -8,7 +8,7 @@ const BUFFER_FIELDS = 3;
 const POSITION = 2;
 
 /** Decompresses a stream of frames, as the program zstd writes it. */
-export interface ZstdStream {
+interface ZstdStream {
   /** Yields what the bytes contain, each piece valid until the next one. Throws ArchiveError. */
   decompress(bytes: Uint8Array): Generator<Uint8Array>;
   /** Whether the last frame is complete. */

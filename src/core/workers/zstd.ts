@@ -1,18 +1,9 @@
+import type { Zstd } from './zstd-frame.ts';
 import { CorruptDataError, InstallationError, LdmError } from '../errors.ts';
 import { openNodeZstd } from './node-zstd.ts';
 import { openPackagedZstd } from './packaged-zstd.ts';
 import { openSystemZstd } from './system-zstd.ts';
 import { assertOneFrame } from './zstd-frame.ts';
-
-/** Zstandard (RFC 8878), synchronous, on the calling thread. */
-export interface Zstd {
-  /** Returns one frame that contains `raw`, valid until the next call. `level`: from -7 to 22. */
-  compress(raw: Uint8Array, level: number): Uint8Array;
-  /** Decompresses a frame into `target` and returns the length. Throws if the frame is broken or does not fit. */
-  decompressInto(target: Uint8Array, frame: Buffer): number;
-  /** Frees memory that the garbage collector cannot free. The last call. */
-  close?(): void;
-}
 
 /** That of Node, the library of the system, or the one in a package. */
 export type ZstdName = 'node' | 'system' | 'package';

@@ -1,6 +1,7 @@
 import { MissingPackageError, UsageError } from '../../core/errors.ts';
 import type { FilterName } from '../family/membership-filter.ts';
-import { Pacer, beginPhase } from '../../core/session/context.ts';
+import { Pacer } from '../../core/util/pacer.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { CONTENDERS } from './contenders.ts';
 import { measureStructure } from './measure-structure.ts';

@@ -1,6 +1,6 @@
 import { FilterFullError } from '../../core/errors.ts';
 import type { FilterName } from '../family/membership-filter.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import type { ChainFigures, Contender, Entrant, IdTreatment } from './contenders.ts';
 import { MeasuredFilter, isErasable } from './measured-filter.ts';
 import type { Answers, Timing } from './measured-filter.ts';
@@ -58,7 +58,7 @@ export interface StructureResult extends Filled {
   readonly hashesIds: boolean;
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly elements: number;
   readonly falsePositiveRate: number;
   readonly seed: number;

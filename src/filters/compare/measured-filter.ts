@@ -1,5 +1,5 @@
 import type { MembershipFilter, ErasableFilter } from '../family/membership-filter.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { ABSENT_SEED_OFFSET, IdStream } from './id-stream.ts';
 
 /** Enough answers to measure a rate of 0.01 to within a hundredth; more would not improve the result. */

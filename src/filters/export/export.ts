@@ -3,7 +3,7 @@ import type { FilterState } from '../../core/ldm/filter-state.ts';
 import { ID_BYTES } from '../../core/ldm/positions.ts';
 import { BloomFilter } from '../family/bloom-filter.ts';
 import { encodeSortedIds } from '../family/sorted-ids.ts';
-import { withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 
 export type ExportFormat = 'guava' | 'raw';

@@ -22,7 +22,7 @@ interface TreeStatistics {
   readonly overflowPages: number;
 }
 
-export interface BPlusTreeOptions {
+interface BPlusTreeOptions {
   /** Ignored, because the tree grows as needed. */
   readonly capacity?: number;
   /** Parent of its temporary directory; default: the temporary directory of the system. */

@@ -11,7 +11,7 @@ const LONG_BYTES = 8;
 export const LONG_BITS = 64;
 export const HASHES_MAX = 255;
 
-export interface GuavaForm {
+interface GuavaForm {
   readonly hashes: number;
   /** The bits, 32 per word, with the lower half of each long first. */
   readonly words: Int32Array;

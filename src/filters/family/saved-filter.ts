@@ -15,7 +15,7 @@ const VERSION = 1;
 const CHECKSUM_BYTES = 4;
 const NUMBER_BYTES = 8;
 
-export interface SavedFilter {
+interface SavedFilter {
   readonly numbers: number[];
   /** Each is a copy at the start of its own buffer. */
   readonly arrays: Uint8Array<ArrayBuffer>[];

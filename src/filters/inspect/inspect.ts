@@ -4,7 +4,7 @@ import { growPlan } from '../../core/ldm/formulas.ts';
 import type { FilterPlan } from '../../core/ldm/formulas.ts';
 import { GROWTH_FACTOR } from '../../core/ldm/ldm-filter.ts';
 import type { LdmFilter } from '../../core/ldm/ldm-filter.ts';
-import { withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { poisson } from '../theory/chain-theory.ts';
 

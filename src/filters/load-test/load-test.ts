@@ -1,5 +1,5 @@
 import { planFilter } from '../../core/ldm/formulas.ts';
-import { Pacer } from '../../core/session/context.ts';
+import { Pacer } from '../../core/util/pacer.ts';
 import { DomainStore } from './domain-store.ts';
 import { simulateLoad } from './queue.ts';
 import type { LoadFigures } from './queue.ts';
@@ -35,7 +35,7 @@ export interface LoadTestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface LoadRow {
+interface LoadRow {
   readonly users: number;
   readonly inTurn: LoadFigures;
   readonly byFilter: LoadFigures;
@@ -54,7 +54,7 @@ export interface LoadTestResult {
 }
 
 /** A domain that publishes what changes each night. */
-export interface PublicationResult extends PublicationFigures {
+interface PublicationResult extends PublicationFigures {
   readonly elements: number;
   readonly changes: number;
 }

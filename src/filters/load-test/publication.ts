@@ -12,11 +12,11 @@ import type { PlaneState } from '../../realm/planes/plane-state.ts';
 import { PlaneTracker } from '../../realm/planes/plane-tracker.ts';
 import { SharedFiles } from '../../realm/coordination/shared-files.ts';
 import { DirectoryCoordinator } from '../../realm/coordination/directory-coordinator.ts';
-import { Pacer } from '../../core/session/context.ts';
+import { Pacer } from '../../core/util/pacer.ts';
 
 const DOMAIN = '0'.repeat(64);
 
-export interface PublicationOptions {
+interface PublicationOptions {
   readonly seed: number;
   readonly plan: FilterPlan;
   /** Half of them are added in a night, and as many others removed. */

@@ -3,9 +3,9 @@ import { fillRandomIds, randomWords } from '../../core/ldm/random-ids.ts';
 import type { DomainStore } from './domain-store.ts';
 
 /** How users find the domain of a chunk: one domain after the other, or only those whose plane says "perhaps". */
-export type Strategy = 'in-turn' | 'by-filter';
+type Strategy = 'in-turn' | 'by-filter';
 
-export interface QueueOptions {
+interface QueueOptions {
   readonly users: number;
   readonly lookUpsPerUser: number;
   /** Mean of the simulated service time of a question, exponentially distributed. */

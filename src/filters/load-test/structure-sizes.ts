@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { FilterName } from '../family/membership-filter.ts';
 import { byteStringFromBytes } from '../../core/util/byte-string.ts';
-import { Pacer } from '../../core/session/context.ts';
+import { Pacer } from '../../core/util/pacer.ts';
 import { CONTENDERS } from '../compare/contenders.ts';
 import { IdStream } from '../compare/id-stream.ts';
 import { MeasuredFilter } from '../compare/measured-filter.ts';

@@ -5,7 +5,7 @@ import { formatSection, formatTable } from '../../console/output/tables.ts';
 import { formatCount } from '../../console/output/words.ts';
 
 /** The sizes from which the capacity was computed. */
-export interface PlanSizes {
+interface PlanSizes {
   readonly chunkBytes: number;
   /** Undefined if the capacity was given as a number of chunks. */
   readonly storeBytes: number | undefined;

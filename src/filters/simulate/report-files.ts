@@ -5,14 +5,14 @@ import type { ChartPanel } from '../charts/chart.ts';
 import { writeResultFile } from '../../console/output/result-file.ts';
 
 /** The files to write. Undefined ones are not written. */
-export interface SimulationFiles {
+interface SimulationFiles {
   readonly svg?: string;
   readonly png?: string;
   readonly csv?: string;
 }
 
 /** Draws charts with optional packages. */
-export interface ChartPainter {
+interface ChartPainter {
   readonly renderSvg: (panels: readonly ChartPanel[]) => Promise<string>;
   readonly renderPng?: (svg: string) => Uint8Array;
 }

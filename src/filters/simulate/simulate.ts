@@ -1,6 +1,6 @@
 import { planFilter } from '../../core/ldm/formulas.ts';
 import { randomWords } from '../../core/ldm/random-ids.ts';
-import { Pacer } from '../../core/session/context.ts';
+import { Pacer } from '../../core/util/pacer.ts';
 import { expectedLongestChains } from '../theory/chain-theory.ts';
 import { fillArrays, CHAIN_KINDS } from './fill-arrays.ts';
 import { fillFilters } from './fill-filters.ts';

@@ -6,7 +6,8 @@ import { SortedIds } from '../family/sorted-ids.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { textOf } from '../../core/util/byte-string.ts';
 import { FileCutter } from '../../core/saving/file-cutter.ts';
-import { Pacer, withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
+import { Pacer } from '../../core/util/pacer.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { ExportFormat } from '../export/export.ts';
 

@@ -5,7 +5,7 @@ import type { Output } from '../../console/output/output.ts';
 import { pathFields } from '../../console/output/byte-fields.ts';
 import { countNoun, formatPercent } from '../../console/output/words.ts';
 
-export interface AnswerReport {
+interface AnswerReport {
   readonly visit: (answer: MembershipAnswer) => void;
   readonly end: () => void;
   readonly absentCount: () => number;

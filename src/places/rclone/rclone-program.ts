@@ -8,7 +8,7 @@ import { StoreError } from '../objects/object-store.ts';
 import { RcloneMessages } from './rclone-messages.ts';
 
 /** How a program has ended. */
-export interface ProgramEnd {
+interface ProgramEnd {
   /** Null if a signal has ended it. */
   readonly code: number | null;
   /** Undefined if it could be started. */

@@ -10,7 +10,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import type { RunningDigest } from '../../core/crypto/pack-digest.ts';
+import type { RunningDigest } from '../../core/crypto/blake3.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 const DRAFT = 'draft-';

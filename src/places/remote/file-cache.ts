@@ -14,7 +14,7 @@ const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 const OPEN_FILES_MAX = 32;
 
-export interface FileCacheOptions {
+interface FileCacheOptions {
   /** The caches of all repositories. */
   readonly directory: string;
   readonly repositoryId: string;

@@ -7,7 +7,7 @@ import { nonEmpty } from './aws-files.ts';
 import type { AwsProfile } from './aws-files.ts';
 
 /** The keys of a user. The secret parts must not appear in messages. */
-export interface S3Keys {
+interface S3Keys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string | undefined;

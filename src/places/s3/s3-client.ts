@@ -17,7 +17,7 @@ export interface S3Request {
   readonly body?: Uint8Array;
 }
 
-export interface S3Settings extends S3Address {
+interface S3Settings extends S3Address {
   readonly region: string;
   /** Whether the name of the bucket is in the path of a URL, or before the name of the host. */
   readonly isPathStyle: boolean;

@@ -13,7 +13,7 @@ import {
 } from './sftp-packets.ts';
 
 /** Where a protocol object gets its answers. */
-export interface Service {
+interface Service {
   readonly protocol: SftpProtocol;
   readonly directory: ServedDirectory;
   /** Sends a whole packet that the protocol class cannot make. */

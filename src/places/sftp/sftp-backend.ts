@@ -24,7 +24,7 @@ const SIZES_AT_ONCE = 512;
 /** What needs space on the server. */
 const WRITING: ReadonlySet<BackendOperation> = new Set(['makeDirectory', 'create', 'append', 'sync', 'rename']);
 
-export interface SftpPlace {
+interface SftpPlace {
   /** As the user named it. */
   readonly location: string;
   /** The program that speaks SFTP on its standard streams, mostly ssh, with its arguments. */

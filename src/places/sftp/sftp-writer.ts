@@ -14,7 +14,7 @@ interface Piece {
 }
 
 /** A handle is valid on its own connection only. */
-export interface OpenedFile {
+interface OpenedFile {
   readonly connection: SftpConnection;
   readonly handle: Buffer;
 }

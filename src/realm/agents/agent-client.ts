@@ -17,7 +17,7 @@ import type { HeldPlane } from '../planes/held-planes.ts';
 import type { Hold } from '../../core/format/snapshot-marks.ts';
 import type { Answer, KnownChunk, Peer, PeerHolds, PeerStatus, PlaneFiles } from './peer.ts';
 
-export interface AgentClientOptions {
+interface AgentClientOptions {
   readonly token: string;
   /** For each request. */
   readonly deadlineMs?: number;

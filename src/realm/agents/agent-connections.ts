@@ -3,7 +3,7 @@ import type { Server, Socket } from 'node:net';
 /** A member needs its connection without the token only for a moment. */
 export const STRANGERS_PER_NETWORK_MAX = 32;
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   readonly connectionsMax: number;
   /** How long a connection may take for its handshake and a request with the token. */
   readonly admissionMs: number;

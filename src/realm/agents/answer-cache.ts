@@ -5,7 +5,7 @@ import { loadOptional } from '../../core/util/optional-package.ts';
 export const EXPIRY_SECONDS = { plane: 600, present: 600, absent: 30 } as const;
 
 /** Authenticates cached values, so that a forged one is not used. */
-export interface CacheKeys {
+interface CacheKeys {
   mac(...parts: readonly Uint8Array[]): Uint8Array;
   verifies(mac: Uint8Array, ...parts: readonly Uint8Array[]): boolean;
 }

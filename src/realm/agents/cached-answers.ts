@@ -8,7 +8,7 @@ import type { Answer, KnownChunk } from './peer.ts';
 const MAX_BYTES = 4096;
 
 /** What a domain has answered: at most 10 minutes ago that it has a chunk, or at most 30 seconds ago that it has not. */
-export type RememberedAnswer = { readonly place: KnownChunk | undefined };
+type RememberedAnswer = { readonly place: KnownChunk | undefined };
 
 /**
  * The exact answers of domains, kept for a while for all processes that use the cache. They were true when they were given.

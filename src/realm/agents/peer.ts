@@ -21,7 +21,7 @@ export interface KnownChunk {
  * - `dead`: no snapshot does, so the space may be reclaimed.
  * - `condemned`: it is about to be removed. It can be read for now, and nothing may newly rely on it.
  */
-export type ChunkState = 'live' | 'dead' | 'condemned';
+type ChunkState = 'live' | 'dead' | 'condemned';
 
 /** Undefined: the domain has no such chunk, or does not know where it is. */
 export type Answer = KnownChunk | undefined;

@@ -4,7 +4,7 @@ import { loadOptional } from '../../core/util/optional-package.ts';
 import type { Coordinator } from './coordinator.ts';
 import { DirectoryCoordinator } from './directory-coordinator.ts';
 
-export interface OpenCoordinatorOptions {
+interface OpenCoordinatorOptions {
   /** 64 hex digits. One ZooKeeper can serve several realms. */
   readonly realmId: string;
   readonly sessionTimeoutMs?: number | undefined;

@@ -19,13 +19,13 @@ export function createRealmKeys(idKey: string, realmId: string): RealmKeys {
 }
 
 /** A record as it was read, for a later change of it. */
-export interface Versioned<T> {
+interface Versioned<T> {
   readonly value: T;
   readonly version: number;
 }
 
 /** The members of a realm, and records that cannot be used, with the reason for each. */
-export interface RealmMembers {
+interface RealmMembers {
   readonly members: ReadonlyMap<string, Versioned<DomainMember>>;
   readonly damaged: ReadonlyMap<string, string>;
 }

@@ -4,7 +4,7 @@ import type { Coordinator, RecordKind, VersionedRecord } from './coordinator.ts'
 import { ZooKeeperSession } from './zookeeper-session.ts';
 import type { ZooKeeperPackage } from './zookeeper-session.ts';
 
-export interface ZooKeeperOptions {
+interface ZooKeeperOptions {
   /** `host:port`, separated by commas. */
   readonly servers: string;
   /** An absolute path that exists or is created. The records are below it. */

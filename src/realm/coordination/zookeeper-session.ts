@@ -4,7 +4,7 @@ import { CoordinatorError } from './realm-errors.ts';
 /** What the package exports, loaded when a realm is used. */
 export type ZooKeeperPackage = typeof import('node-zookeeper-client');
 
-export interface SessionOptions {
+interface SessionOptions {
   /** After how long without contact the server removes what was announced. */
   readonly sessionTimeoutMs: number;
   /** How long a call may take, with the connection. */

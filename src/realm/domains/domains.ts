@@ -1,6 +1,8 @@
+import { MissingPackageError } from '../../core/errors.ts';
+import type { JoinedRealm } from './realm.ts';
+import type { Domain } from './open-peer.ts';
 import { CorruptDataError } from '../../core/errors.ts';
 import { PeerError } from '../coordination/realm-errors.ts';
-import type { DomainMember, PublishedState } from '../../core/format/domain-records.ts';
 import { ID_BYTES } from '../../core/ldm/positions.ts';
 import { mayHave } from '../planes/held-planes.ts';
 import type { HeldPlane } from '../planes/held-planes.ts';
@@ -10,21 +12,10 @@ import type { Answer, Peer, PlaneFiles } from '../agents/peer.ts';
 import { CachedAnswers } from '../agents/cached-answers.ts';
 import type { AnswerCache } from '../agents/answer-cache.ts';
 import type { OperationContext } from '../../core/session/context.ts';
-import { openCache } from './open-cache.ts';
 import { openPeer } from './open-peer.ts';
 import { OwnAgent } from './own-agent.ts';
 import { whyNotOriginal } from './own-place.ts';
 import type { OpenRealm } from './realm.ts';
-
-/** Another member of the realm. */
-export interface Domain {
-  readonly id: string;
-  readonly member: DomainMember;
-  /** What it has published. Undefined if nothing, or if that cannot be read. */
-  readonly published: PublishedState | undefined;
-  /** Why it cannot be read. */
-  readonly problem: string | undefined;
-}
 
 /** The other members of a realm: their planes, and connections to them, which are made when they are needed. */
 export class Domains {
@@ -223,5 +214,18 @@ async function withinDeadline<T>(work: Promise<T>, deadlineMs: number, name: str
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Opens the cache of a realm. Undefined if the membership has none, or if its package is not installed any more. */
+async function openCache({ membership, realmId, keys }: JoinedRealm): Promise<AnswerCache | undefined> {
+  if (membership.cache === undefined) return undefined;
+  const { openAnswerCache } = await import('../agents/answer-cache.ts');
+  try {
+    return await openAnswerCache(membership.cache, { realmId, keys });
+  } catch (error) {
+    // `realm join` tells about it; it is never needed.
+    if (error instanceof MissingPackageError) return undefined;
+    throw error;
   }
 }

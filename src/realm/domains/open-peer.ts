@@ -1,3 +1,5 @@
+import type { PublishedState } from '../../core/format/domain-records.ts';
+import type { DomainMember } from '../../core/format/domain-records.ts';
 import { hostname } from 'node:os';
 import { openPlace } from '../../core/repository/open-place.ts';
 import { CorruptDataError, LdmError } from '../../core/errors.ts';
@@ -6,7 +8,6 @@ import { AgentClient } from '../agents/agent-client.ts';
 import type { Peer } from '../agents/peer.ts';
 import { PeerError } from '../coordination/realm-errors.ts';
 import type { OperationContext } from '../../core/session/context.ts';
-import type { Domain } from './domains.ts';
 import { isThisMachine } from './own-place.ts';
 import type { OpenRealm } from './realm.ts';
 import { RepositoryPeer } from './repository-peer.ts';
@@ -78,4 +79,14 @@ export async function mayAgentRun(realm: OpenRealm, endpoint: AgentEndpoint, dom
   } finally {
     await client.close();
   }
+}
+
+/** Another member of the realm. */
+export interface Domain {
+  readonly id: string;
+  readonly member: DomainMember;
+  /** What it has published. Undefined if nothing, or if that cannot be read. */
+  readonly published: PublishedState | undefined;
+  /** Why it cannot be read. */
+  readonly problem: string | undefined;
 }

@@ -4,7 +4,7 @@ import type { OperationContext } from '../../core/session/context.ts';
 import { Domains } from './domains.ts';
 import type { OpenRealm } from './realm.ts';
 
-export interface PlaneWatchOptions {
+interface PlaneWatchOptions {
   /** Called after any record may have changed. */
   readonly onChange: () => Promise<void>;
   /** Called when something fails that is tried again after the next change. */

@@ -9,7 +9,7 @@ import { snapshotsDigest } from '../planes/range-names.ts';
 import { PlaneTracker } from '../planes/plane-tracker.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import { canContinue, takeLeftState } from '../../core/saving/checkpointing.ts';
+import { canContinue, takeState } from '../../core/saving/checkpointing.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { borrowedPacksOf } from '../lending/borrowed-packs.ts';
 import { NotOriginalError, assertKnown } from './own-place.ts';
@@ -56,7 +56,7 @@ export async function publishPlane(repository: Repository, realm: OpenRealm): Pr
   const { records, domainId } = realm;
   const files = planeFilesOf(realm, repository);
   // Each attempt brings the state of the last one up to date. At 10^7 chunks, to open it anew takes seconds.
-  let from = takeLeftState(repository);
+  let from = takeState(repository);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const record = await records.stateToReplace(domainId);
     const opened: OpenedState = await repository.openState({ from });

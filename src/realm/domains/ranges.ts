@@ -6,7 +6,8 @@ import type { PlaneFiles } from '../agents/peer.ts';
 import { rangesName } from '../planes/range-names.ts';
 import { byteStringOf, bytesOf } from '../../core/util/byte-string.ts';
 import type { PathInput } from '../../core/util/byte-string.ts';
-import type { Domain, Domains } from './domains.ts';
+import type { Domains } from './domains.ts';
+import type { Domain } from './open-peer.ts';
 
 /** Files in all of these ranges. Both ends belong to a range; a dimension without a range is not restricted. */
 export interface FileRange extends Pick<RangeBox, 'timeMs' | 'sizeBytes'> {
@@ -20,7 +21,7 @@ const BYTES_MAX = 1024 ** 3;
  * Whether a domain has files in a range: `none`, by what it has published about exactly the snapshots that it says it has;
  * `unknown`: it has published nothing about them.
  */
-export type RangeVerdict = 'maybe' | 'none' | 'unknown';
+type RangeVerdict = 'maybe' | 'none' | 'unknown';
 
 export interface DomainRange {
   readonly domain: Domain;

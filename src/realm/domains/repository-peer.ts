@@ -3,7 +3,7 @@ import { ID_BYTES } from '../../core/ldm/positions.ts';
 import type { Answer, KnownChunk, Peer, PeerHolds, PeerStatus, PlaneFiles } from '../agents/peer.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import { withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { existingHolds, placeHold, releaseHolds } from '../lending/holds.ts';
 import { planesInRepository } from './plane-files-of.ts';

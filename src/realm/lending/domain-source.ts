@@ -1,9 +1,9 @@
 import { CancelledError, LdmError } from '../../core/errors.ts';
-import { withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { OpenedChunkSource } from '../../core/session/chunk-source.ts';
 import { Domains } from '../domains/domains.ts';
-import type { Domain } from '../domains/domains.ts';
+import type { Domain } from '../domains/open-peer.ts';
 import { connectRealm, readRealm } from '../domains/realm.ts';
 
 /**

@@ -22,7 +22,7 @@ import { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.t
 import { describeSnapshot, summarize } from '../../core/saving/snapshot-manifest.ts';
 import { streamMetadata } from '../../core/saving/stream-tree.ts';
 import { commitSnapshots } from '../../core/saving/commit-snapshots.ts';
-import { withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { commitDelete } from '../../core/removing/remove-snapshots.ts';
 

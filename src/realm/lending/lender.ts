@@ -9,7 +9,7 @@ import { NotKeptError } from '../../core/saving/offered-chunks.ts';
 import type { ChunkLender, OfferedChunk } from '../../core/session/extension.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { Domains } from '../domains/domains.ts';
-import type { Domain } from '../domains/domains.ts';
+import type { Domain } from '../domains/open-peer.ts';
 import { newHoldSecret } from '../agents/hold-secrets.ts';
 import { NotOriginalError, assertOriginal } from '../domains/own-place.ts';
 import { noteHold } from './placed-holds.ts';

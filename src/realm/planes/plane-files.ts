@@ -6,7 +6,7 @@ import { parsePlaneFileName, planeBaseName, planeDeltaName } from './plane-names
 import type { PlaneState } from './plane-state.ts';
 
 /** The deltas of a path through the published files, and the bytes of their files. */
-export interface DeltaPath {
+interface DeltaPath {
   readonly deltas: readonly PlaneDelta[];
   readonly sizeBytes: number;
 }

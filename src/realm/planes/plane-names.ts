@@ -4,7 +4,7 @@
  */
 
 /** What the name of a plane file says. */
-export type PlaneFileName =
+type PlaneFileName =
   | { readonly kind: 'base'; readonly generation: number; readonly sequence: number }
   | { readonly kind: 'delta'; readonly generation: number; readonly from: number; readonly to: number };
 

@@ -33,7 +33,7 @@ export interface Publication {
 }
 
 /** What the domain has published before. */
-export interface Published {
+interface Published {
   /** Undefined: there is no state record. */
   readonly state: PlaneState | undefined;
   readonly files: PlaneFiles;

@@ -13,7 +13,7 @@ import type { PlaneState } from './plane-state.ts';
  * What an update did to the plane: nothing, it changed at these positions (a position in several of the lists changes
  * each time), or it is another one.
  */
-export type PlaneChange =
+type PlaneChange =
   | { readonly kind: 'none' }
   | { readonly kind: 'flips'; readonly flips: readonly Uint32Array[] }
   | { readonly kind: 'replaced' };

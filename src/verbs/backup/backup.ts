@@ -16,9 +16,10 @@ import { marksOf, snapshotTime } from '../../core/saving/snapshot-manifest.ts';
 import { planSources } from '../../core/sources/source-plan.ts';
 import type { SourcePlan } from '../../core/sources/source-plan.ts';
 import { planStream } from '../../core/saving/stream-tree.ts';
-import { leaveState, refreshCheckpoint } from '../../core/saving/checkpointing.ts';
+import { keepState, refreshCheckpoint } from '../../core/saving/checkpointing.ts';
 import { commitSnapshots } from '../../core/saving/commit-snapshots.ts';
-import { beginPhase, withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 
 export type { BackupOptions } from './backup-run.ts';
@@ -85,7 +86,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const isUnchanged = options.skipIfUnchanged === true && parent?.wholeTree === snapshot.tree;
     if (isUnchanged && (await repository.files.snapshotIds()).includes(parent.id)) {
       await continuation.end(repository).catch(unlessBackendError);
-      leaveState(repository, opened);
+      keepState(repository, opened);
       return { ...result, snapshotId: undefined };
     }
     const [committed] = await commitSnapshots(

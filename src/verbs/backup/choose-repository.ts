@@ -2,7 +2,8 @@ import { randomInt } from 'node:crypto';
 import { BackendError, RepositoryNotFoundError, UsageError } from '../../core/errors.ts';
 import { backup } from './backup.ts';
 import type { BackupOptions } from './backup.ts';
-import { contextAt, withRepository } from '../../core/session/context.ts';
+import { contextAt } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext, OtherRepository } from '../../core/session/context.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Repository } from '../../core/repository/repository.ts';
 import { readMetadata } from '../../core/files/source/source-metadata.ts';
 import type { SourceAttributes } from '../../core/files/source/source-attributes.ts';
-import type { SourceMetadata } from '../../core/files/source/source-metadata.ts';
+import type { SourceMetadata } from '../../core/files/source/status-fields.ts';
 import { SourceStream, SwappedError, isUnchanged } from '../../core/files/source/source-stream.ts';
 import type { SourceFile } from '../../core/files/source/source-stream.ts';
 import type { ContentSaver, SavedContent, StoredContent } from '../../core/saving/content-saver.ts';

@@ -1,5 +1,5 @@
 import type { SourceAttributes } from '../../core/files/source/source-attributes.ts';
-import type { SourceMetadata } from '../../core/files/source/source-metadata.ts';
+import type { SourceMetadata } from '../../core/files/source/status-fields.ts';
 import type { SourceFile } from '../../core/files/source/source-stream.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { ChunkSaver } from '../../core/saving/chunk-saver.ts';

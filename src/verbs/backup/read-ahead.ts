@@ -26,7 +26,7 @@ export interface FileAhead {
 }
 
 /** The content of a small file, and its id as one chunk. */
-export interface WholeFile {
+interface WholeFile {
   readonly chunkId: Uint8Array;
   /** Valid until `release`. */
   readonly bytes: Uint8Array;

@@ -1,4 +1,4 @@
-import { Pacer } from '../../core/session/context.ts';
+import { Pacer } from '../../core/util/pacer.ts';
 import { extension } from '../../core/session/extension.ts';
 import type { OpenedLender } from '../../core/session/extension.ts';
 import { BackupRun } from './backup-run.ts';
@@ -44,7 +44,7 @@ async function storeRelying(asked: Given): Promise<StoredSources> {
   }
 }
 
-export interface VerifiedSources extends StoredSources {
+interface VerifiedSources extends StoredSources {
   /** Undefined if that was not asked for. */
   readonly verified: VerifiedReuse | undefined;
 }

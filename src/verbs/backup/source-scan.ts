@@ -5,7 +5,7 @@ import { typeOfMode } from '../../core/files/source/status-fields.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { fsPath, joinPath } from '../../core/util/byte-string.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
-import type { Progress } from '../../core/session/context.ts';
+import type { Progress } from '../../core/session/progress.ts';
 import { Exclusion, isElsewhere } from '../../core/sources/exclusion.ts';
 import type { DirectoryRules, ExclusionOptions } from '../../core/sources/exclusion.ts';
 import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
@@ -18,7 +18,7 @@ const PAUSE_MS = 1;
 const PATH_BYTES_MAX = 4096;
 
 /** The sources to count: everything that the backup saves, and copies of the repository. */
-export interface ScanScope {
+interface ScanScope {
   readonly plan: SourcePlan;
   readonly excluded: ExclusionOptions;
   /** The path of the repository if it is a directory of this machine. */

@@ -5,10 +5,9 @@ import { packNames } from '../../core/files/source/name-list.ts';
 import type { Names } from '../../core/files/source/name-list.ts';
 import { listManyNames, listNames } from '../../core/files/source/source-files.ts';
 import { readMetadata, readMetadataFollowing } from '../../core/files/source/source-metadata.ts';
-import type { SourceMetadata } from '../../core/files/source/source-metadata.ts';
+import type { SourceMetadata } from '../../core/files/source/status-fields.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
-import type { ByteString } from '../../core/util/byte-string.ts';
-import { joinPath } from '../../core/util/byte-string.ts';
+import { type ByteString, joinPath } from '../../core/util/byte-string.ts';
 import { pathOf } from '../../core/util/path-node.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
 import { buildOtherEntry, isSameOther } from '../../core/sources/entry-builder.ts';
@@ -17,7 +16,8 @@ import type { DirectoryRules, ExclusionReason } from '../../core/sources/exclusi
 import type { EnteredDirectory } from '../../core/sources/ignore-files.ts';
 import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
 import type { PlannedName, SourcePlan } from '../../core/sources/source-plan.ts';
-import type { EntryStep, WalkServices, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+import type { EntryStep, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+import type { WalkServices } from './walk-services.ts';
 
 const OWN_PART = 'is a part of the repository of this backup, or of a copy of it; it is left out';
 /** A directory for which the system reports this size may have thousands of names. */

@@ -9,7 +9,8 @@ import type { KnownFile } from './file-store.ts';
 import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
 import type { SourcePlan } from '../../core/sources/source-plan.ts';
 import { SourceWalk } from './source-walk.ts';
-import type { WalkServices, EntryStep, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+import type { EntryStep, FileStep, WalkStep, WalkedDirectory } from './walk-step.ts';
+import type { WalkServices } from './walk-services.ts';
 
 /** Maximum steps that the walk may be ahead of the storing. */
 const STEPS_AHEAD_MAX = 512;

@@ -1,23 +1,13 @@
 import type { DirectoryPath } from '../../core/files/paths/directory-path.ts';
 import type { SourceFile } from '../../core/files/source/source-stream.ts';
 import type { TreeEntry, TreeEncoder } from '../../core/format/tree/tree.ts';
-import type { SourceMetadata } from '../../core/files/source/source-metadata.ts';
+import type { SourceMetadata } from '../../core/files/source/status-fields.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
-import type { KnownFile, FileStore } from './file-store.ts';
-import type { ParentTree, ParentTrees } from '../../core/sources/parent-tree.ts';
-import type { FileAhead, ReadAhead } from './read-ahead.ts';
+import type { KnownFile } from './file-store.ts';
+import type { ParentTree } from '../../core/sources/parent-tree.ts';
+import type { FileAhead } from './read-ahead.ts';
 import type { SourceAttributes } from '../../core/files/source/source-attributes.ts';
-import type { AttributeSource } from '../../core/sources/attribute-source.ts';
-import type { OwnerNames } from '../../core/files/native/owner-names.ts';
-import type { Pacer } from '../../core/session/context.ts';
-import type { BackupTally } from '../../core/saving/backup-tally.ts';
-import type { Continuation } from './continuation.ts';
-import type { EntryListing } from '../../core/saving/entry-listing.ts';
-import type { Exclusion } from '../../core/sources/exclusion.ts';
-import type { OwnRepository } from '../../core/sources/own-repository.ts';
-import type { ProblemReport } from '../../core/sources/problem-report.ts';
-import type { TreeSaver } from '../../core/saving/tree-saver.ts';
 
 /** A directory on a walk, and the tree of its entries stored so far. */
 export interface WalkedDirectory extends PathNode {
@@ -66,21 +56,3 @@ interface LeaveStep {
 
 /** The steps of a walk, in the order in which they must be stored. */
 export type WalkStep = FileStep | EntryStep | LeaveStep;
-
-/** The services that a walk over the sources uses. */
-export interface WalkServices {
-  readonly parentTrees: ParentTrees;
-  readonly files: FileStore;
-  readonly ahead: ReadAhead;
-  readonly owners: OwnerNames;
-  readonly attributes: AttributeSource;
-  readonly trees: TreeSaver;
-  readonly continuation: Continuation;
-  readonly tally: BackupTally;
-  readonly exclusion: Exclusion;
-  readonly ownRepository: OwnRepository;
-  readonly pacer: Pacer;
-  readonly problems: ProblemReport;
-  /** Undefined unless the caller wants a list of all entries. */
-  readonly listing: EntryListing | undefined;
-}

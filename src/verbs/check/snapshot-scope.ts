@@ -5,7 +5,7 @@ import type { DamageScope } from '../../core/damage/damage-findings.ts';
 import { walkLive } from '../../core/snapshots/live-walk.ts';
 
 /** What a check of some snapshots looks at. */
-export interface SnapshotScope extends DamageScope {
+interface SnapshotScope extends DamageScope {
   readonly chunkCount: number;
   /** The packs that the state reads the chunks of these snapshots from. */
   readonly packIds: ReadonlySet<string>;

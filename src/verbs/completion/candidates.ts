@@ -7,7 +7,7 @@ export interface Candidate {
 }
 
 /** What the shell or the repository completes: names of files, of directories, or snapshots. */
-export type Wanted = 'files' | 'directories' | 'snapshots' | 'snapshot paths';
+type Wanted = 'files' | 'directories' | 'snapshots' | 'snapshot paths';
 
 export interface Completion {
   readonly candidates: readonly Candidate[];

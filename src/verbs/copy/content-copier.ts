@@ -2,7 +2,7 @@ import type { Repository } from '../../core/repository/repository.ts';
 import type { ChunkQueue } from '../../core/saving/chunk-queue.ts';
 import type { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import type { Content } from './cut-memo.ts';
 
 /** Copies the contents of files, and knows which chunks of the destination have them. */
@@ -39,7 +39,7 @@ export interface CopierServices {
 }
 
 /** Counts what was read and written. */
-export interface CopyWork {
+interface CopyWork {
   /** Bytes of a file that were read. */
   addData(count: number): void;
   /** Bytes of a tree that was copied. */

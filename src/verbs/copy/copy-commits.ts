@@ -1,3 +1,4 @@
+import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { randomBytes } from 'node:crypto';
 import { encodeSnapshot } from '../../core/format/snapshot.ts';
 import type { Snapshot } from '../../core/format/snapshot.ts';
@@ -9,7 +10,6 @@ import { commitSnapshots, withLenders } from '../../core/saving/commit-snapshots
 import type { OperationContext } from '../../core/session/context.ts';
 import { originalIdOf } from '../../core/snapshots/copies-there.ts';
 import type { CopiesThere } from '../../core/snapshots/copies-there.ts';
-import type { CopiedSnapshot } from './copy-run.ts';
 import type { CopyAmount } from './estimate.ts';
 import type { SourceSnapshot } from './select-for-copy.ts';
 
@@ -125,4 +125,12 @@ export class CopyCommits {
       original: originalIdOf(snapshot),
     };
   }
+}
+
+/** A snapshot of the source that is in the destination now, or would be. */
+export interface CopiedSnapshot extends SnapshotListing {
+  /** The id of the copy. Undefined in a dry run, unless it was there before. */
+  readonly copyId: string | undefined;
+  /** Undefined if it was there before. */
+  readonly added: CopyAmount | undefined;
 }

@@ -1,19 +1,20 @@
+import type { CopySides } from './open-copier.ts';
+import type { CopiedSnapshot } from './copy-commits.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
-import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-snapshots.ts';
-import type { Repository } from '../../core/repository/repository.ts';
+import type { ReadSnapshots } from '../../core/repository/read-snapshots.ts';
 import { ReusedChunks } from '../../core/saving/backup-tally.ts';
 import { ChunkQueue } from '../../core/saving/chunk-queue.ts';
 import { damageWarner } from '../../core/saving/problems.ts';
 import { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
 import { refreshCheckpoint } from '../../core/saving/checkpointing.ts';
 import { haveSameChunker, haveSameIds } from '../../core/saving/chunker-of.ts';
-import { Pacer, beginPhase } from '../../core/session/context.ts';
+import { Pacer } from '../../core/util/pacer.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { CopierServices } from './content-copier.ts';
 import { CopiesThere, originalIdOf } from '../../core/snapshots/copies-there.ts';
 import { CopyCommits } from './copy-commits.ts';
 import { CopyEstimate } from './estimate.ts';
-import type { CopyAmount } from './estimate.ts';
 import { openCopier } from './open-copier.ts';
 import { allSnapshotsOf } from './select-for-copy.ts';
 import type { SelectedSnapshots, SourceSnapshot } from './select-for-copy.ts';
@@ -21,23 +22,7 @@ import type { CopyProblem } from '../../core/session/notices.ts';
 import type { SnapshotCopier } from './snapshot-copier.ts';
 import { SourceDamage } from './source-damage.ts';
 
-/** A snapshot of the source that is in the destination now, or would be. */
-export interface CopiedSnapshot extends SnapshotListing {
-  /** The id of the copy. Undefined in a dry run, unless it was there before. */
-  readonly copyId: string | undefined;
-  /** Undefined if it was there before. */
-  readonly added: CopyAmount | undefined;
-}
-
-/** Two repositories. The notices of `context` are about neither, those of `there` about the destination. */
-export interface CopySides {
-  readonly context: OperationContext;
-  readonly source: Repository;
-  readonly there: OperationContext;
-  readonly destination: Repository;
-}
-
-export interface CopyRunOptions extends CopySides {
+interface CopyRunOptions extends CopySides {
   readonly from: OpenedState;
   readonly to: OpenedState;
   /** Packs of the destination on which the copies must not rely. */
@@ -48,7 +33,7 @@ export interface CopyRunOptions extends CopySides {
   readonly onSnapshot: ((copied: CopiedSnapshot) => void) | undefined;
 }
 
-export interface CopyRunResult {
+interface CopyRunResult {
   readonly snapshots: readonly CopiedSnapshot[];
   readonly storedBytes: number;
   readonly reused: ReusedChunks;

@@ -11,15 +11,18 @@ import type { Repository } from '../../core/repository/repository.ts';
 import type { ReusedChunks } from '../../core/saving/backup-tally.ts';
 import { unreliablePackIds } from '../../core/saving/relied-packs.ts';
 import { warnOfDamage } from '../../core/saving/problems.ts';
-import { beginPhase, contextAt, withRepository } from '../../core/session/context.ts';
+import { contextAt } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext, OtherRepository } from '../../core/session/context.ts';
 import { CopyRun } from './copy-run.ts';
-import type { CopiedSnapshot, CopySides } from './copy-run.ts';
+import type { CopySides } from './open-copier.ts';
+import type { CopiedSnapshot } from './copy-commits.ts';
 import { selectForCopy } from './select-for-copy.ts';
 import type { CopySelection } from './select-for-copy.ts';
 import type { CopyProblem } from '../../core/session/notices.ts';
 
-export type { CopiedSnapshot } from './copy-run.ts';
+export type { CopiedSnapshot } from './copy-commits.ts';
 export type { CopyAmount } from './estimate.ts';
 export type { CopyProblem } from '../../core/session/notices.ts';
 

@@ -3,7 +3,7 @@ import type { CopiesThere } from '../../core/snapshots/copies-there.ts';
 import type { SourceSnapshot } from './select-for-copy.ts';
 
 /** A snapshot of the source that was copied before. */
-export interface EarlierCopy {
+interface EarlierCopy {
   readonly snapshot: SourceSnapshot;
   readonly copyId: string;
 }

@@ -1,8 +1,9 @@
+import { Repository } from '../../core/repository/repository.ts';
+import type { OperationContext } from '../../core/session/context.ts';
 import { chunkerOf, haveSameChunker, haveSameIds } from '../../core/saving/chunker-of.ts';
 import { ChunkCopier } from './chunk-copier.ts';
 import type { CopierServices } from './content-copier.ts';
 import type { CopiesThere } from '../../core/snapshots/copies-there.ts';
-import type { CopySides } from './copy-run.ts';
 import { findEarlierCopies } from './earlier-copies.ts';
 import { learnFromCopy } from './earlier-copy.ts';
 import { Recutter } from './recutter.ts';
@@ -40,4 +41,12 @@ function newCopier({ source, destination }: CopySides, services: CopierServices)
     ? new ChunkCopier(services, { hasSameIds: haveSameIds(source, destination) })
     : new Recutter(services, chunkerOf(destination));
   return new SnapshotCopier(services, contents);
+}
+
+/** Two repositories. The notices of `context` are about neither, those of `there` about the destination. */
+export interface CopySides {
+  readonly context: OperationContext;
+  readonly source: Repository;
+  readonly there: OperationContext;
+  readonly destination: Repository;
 }

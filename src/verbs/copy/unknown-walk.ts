@@ -1,14 +1,14 @@
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { walkSnapshot } from '../../core/repository/tree-walk.ts';
 import type { TreeStep, TreeWalk } from '../../core/repository/tree-walk.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { chunksOfFile } from '../../core/snapshots/file-chunks.ts';
 import { EntrySet } from '../../core/snapshots/live-walk.ts';
 import type { Content } from './cut-memo.ts';
 import { asSourceDamage, readSource } from './source-damage.ts';
 
 /** What a walk finds below the root of a snapshot. */
-export interface UnknownVisitor {
+interface UnknownVisitor {
   /** Whether a tree and everything below it is in the destination. */
   isKnownTree(entry: number): boolean;
   /** A file that is not empty. If it returns a promise, the walk waits for it. */

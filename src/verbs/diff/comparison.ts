@@ -3,7 +3,7 @@ import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { pathOf } from '../../core/util/path-node.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import type { EntryChange } from '../../core/snapshots/entry-changes.ts';
 import type { SideDirectory, SideEntries, SideEntry } from './side.ts';
 

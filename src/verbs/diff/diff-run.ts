@@ -12,7 +12,7 @@ import { contentKeyOf, pairMoves } from './moves.ts';
 import type { Movable } from './moves.ts';
 import type { SideDirectory } from './side.ts';
 
-export interface DiffRunOptions extends Pick<ComparisonOptions, 'pacer' | 'changeOf' | 'onRead' | 'onUnreadable'> {
+interface DiffRunOptions extends Pick<ComparisonOptions, 'pacer' | 'changeOf' | 'onRead' | 'onUnreadable'> {
   /** Prepended to all paths; empty for relative paths. */
   readonly base: ByteString;
   readonly metadata: boolean;

@@ -22,7 +22,7 @@ export interface DiffSides {
 }
 
 /** What a comparison with files of this machine needs besides the sides. Nodes start at the directory that is compared. */
-export interface LiveSide {
+interface LiveSide {
   /** Returns where an entry is. */
   readonly pathOf: (node: PathNode) => ByteString;
   /** Returns whether patterns exclude an entry that is not there. */

@@ -1,3 +1,7 @@
+import { CAPABILITY, hasCapability } from '../../core/files/native/capabilities.ts';
+import { canReadAttributes } from '../../core/files/source/source-attributes.ts';
+import type { RecordedAttributes } from '../../core/format/snapshot.ts';
+import { hasSameXattrs } from '../../core/snapshots/entry-changes.ts';
 import { SourceError, UsageError } from '../../core/errors.ts';
 import { encodeTree } from '../../core/format/tree/tree.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
@@ -7,7 +11,9 @@ import type { Repository } from '../../core/repository/repository.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
 import { byteStringFromText, byteStringOf, joinPath } from '../../core/util/byte-string.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
-import { Pacer, beginPhase, withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
+import { Pacer } from '../../core/util/pacer.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { SourceProblem } from '../../core/session/notices.ts';
 import { excludesNothing } from '../../core/sources/exclusion.ts';
@@ -17,8 +23,6 @@ import type { DiffChange, DiffStatistics } from './diff-result.ts';
 import { DiffRun } from './diff-run.ts';
 import { snapshotSides } from './diff-sides.ts';
 import type { DiffSides, NamedPlace } from './diff-sides.ts';
-import { liveAttributes } from './live-attributes.ts';
-import type { LiveAttributes } from './live-attributes.ts';
 import { LiveContent } from './live-content.ts';
 import { liveSides } from './live-sides.ts';
 import { changeOf } from '../../core/snapshots/entry-changes.ts';
@@ -202,4 +206,28 @@ class DiffOperation {
     this.#unreadableTrees += 1;
     this.#context.onNotice?.({ kind: 'tree-unreadable', snapshotId, path, reason });
   }
+}
+
+/** Compares the attributes of files on this machine with those in a snapshot. */
+interface LiveAttributes {
+  /** Entries of which some attributes could not be read. They are not compared. */
+  readonly incomplete: WeakSet<TreeEntry>;
+  readonly hasSame: (before: TreeEntry, after: TreeEntry) => boolean;
+}
+
+/**
+ * Returns undefined if attributes cannot be compared, because this machine cannot read them, or because the snapshot may
+ * lack some. Those that only a privileged process sees are compared if the backup and this process are privileged.
+ */
+function liveAttributes(recorded: RecordedAttributes | undefined): LiveAttributes | undefined {
+  if (recorded === undefined || !canReadAttributes()) return undefined;
+  const seesAll = recorded === 'all' && hasCapability(CAPABILITY.sysAdmin);
+  const incomplete = new WeakSet<TreeEntry>();
+  return {
+    incomplete,
+    hasSame: (before, after) =>
+      incomplete.has(after) ||
+      (before.inodeFlags === after.inodeFlags &&
+        hasSameXattrs(before, after, (name) => seesAll || !name.startsWith('trusted.'))),
+  };
 }

@@ -3,12 +3,12 @@ import { CHUNK_ID_BYTES } from '../../core/format/constants.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { hasSameMetadata, hasSameTarget, hasSameTime } from '../../core/snapshots/entry-changes.ts';
 import type { EntryChange } from '../../core/snapshots/entry-changes.ts';
 import { FileCutter } from '../../core/saving/file-cutter.ts';
 
-export interface LiveContentOptions {
+interface LiveContentOptions {
   readonly pacer: Pacer;
   /** Reads all files, also those with the same size and modification time. */
   readonly checksum: boolean;

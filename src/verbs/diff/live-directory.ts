@@ -8,7 +8,7 @@ import {
 import type { SourceAttributes } from '../../core/files/source/source-attributes.ts';
 import { listNames } from '../../core/files/source/source-files.ts';
 import { readMetadata, readMetadataFollowing } from '../../core/files/source/source-metadata.ts';
-import type { SourceMetadata } from '../../core/files/source/source-metadata.ts';
+import type { SourceMetadata } from '../../core/files/source/status-fields.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { joinPath } from '../../core/util/byte-string.ts';

@@ -5,7 +5,7 @@ import { openOwnerNames } from '../../core/files/native/owner-names.ts';
 import { absolutePath, isWithin, parentOf } from '../../core/files/paths/root-paths.ts';
 import { followLink } from '../../core/files/source/source-files.ts';
 import { readMetadataFollowing } from '../../core/files/source/source-metadata.ts';
-import type { SourceMetadata } from '../../core/files/source/source-metadata.ts';
+import type { SourceMetadata } from '../../core/files/source/status-fields.ts';
 import type { StateReader } from '../../core/repository/state-reader.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { joinPath, textOf } from '../../core/util/byte-string.ts';
@@ -20,7 +20,7 @@ import type { LivePlace, LiveServices } from './live-directory.ts';
 import { singleEntry } from './side.ts';
 
 /** What of this machine is compared, and what happens to what cannot be read. */
-export interface LiveOptions extends Pick<LiveServices, 'repositoryPaths' | 'incompleteAttributes'> {
+interface LiveOptions extends Pick<LiveServices, 'repositoryPaths' | 'incompleteAttributes'> {
   readonly exclusion: ExclusionOptions;
   readonly onProblem: (path: ByteString, during: 'list' | 'stat' | 'attributes' | 'read', message: string) => void;
 }

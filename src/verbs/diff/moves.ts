@@ -13,7 +13,7 @@ export interface Movable {
   readonly key: string | undefined;
 }
 
-export interface Move {
+interface Move {
   readonly from: LoneEntry;
   readonly to: LoneEntry;
 }

@@ -7,7 +7,7 @@ import { DIRECTORIES } from '../../core/format/layout.ts';
 import { inspectInstallation } from '../../core/repository/installation.ts';
 import type { Installation } from '../../core/repository/installation.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
-import { withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { futureSnapshots } from '../../core/snapshots/select-snapshots.ts';
 

@@ -5,7 +5,7 @@ import type { ReleasedReference, ReleaseMeasure } from '../../core/ldm/fold-rele
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { EntrySet } from '../../core/snapshots/live-walk.ts';
 
 /** The trees that a path has in a set of snapshots, by their numbers in the filter. */

@@ -4,7 +4,7 @@ import { TreeReader } from '../../core/format/tree/tree.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { StateReader } from '../../core/repository/state-reader.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { detachedEntry } from '../../core/snapshots/entry-changes.ts';
 
 /** What matches in a directory and below it. Snapshots that have the same directory share it. */
@@ -15,7 +15,7 @@ export interface TreeHits {
   readonly count: number;
 }
 
-export interface HitItem {
+interface HitItem {
   readonly name: ByteString;
   /** Undefined if only something below it matches. */
   readonly entry: TreeEntry | undefined;
@@ -41,7 +41,7 @@ interface OpenDirectory extends Candidate, CollectedHits {
   readonly tree: TreeReader;
 }
 
-export interface TreeSearchOptions {
+interface TreeSearchOptions {
   readonly reader: StateReader;
   readonly automaton: PathAutomaton;
   readonly pacer: Pacer;

@@ -21,7 +21,7 @@ export interface RetentionPolicy {
   readonly tags?: readonly (readonly string[])[];
 }
 
-export interface KeptSnapshot {
+interface KeptSnapshot {
   readonly listing: SnapshotListing;
   /** Why it is kept, in the words of restic: `daily snapshot`, `oldest monthly snapshot`, `within 1y6m`. */
   readonly reasons: readonly string[];

@@ -1,7 +1,7 @@
 import type { SharedData } from '../../core/ldm/shared-release.ts';
 
 /** Snapshots that are given up together, because each alone would free little or nothing. */
-export interface SizeStep {
+interface SizeStep {
   /** Numbers of candidates. */
   readonly members: readonly number[];
   /** What this step frees after those before it. */

@@ -3,7 +3,7 @@ import { assertAllOnline, withoutCondemned } from '../../core/repository/listing
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { PackCheck } from '../../core/damage/pack-check.ts';
-import { beginPhase } from '../../core/session/context.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { allSnapshots, lostChunks } from '../../core/damage/damage-findings.ts';
 import { ImpactSearch } from '../../core/damage/impact.ts';

@@ -2,7 +2,9 @@ import { RefusedError } from '../../core/errors.ts';
 import { findCopies } from '../../core/repository/groups/found-copies.ts';
 import { recoverMetadata } from '../../core/repository/groups/metadata-recovery.ts';
 import type { Recovered } from '../../core/repository/groups/metadata-recovery.ts';
-import { accessOptions, beginPhase, waitingContext } from '../../core/session/context.ts';
+import { waitingContext } from '../../core/session/context.ts';
+import { accessOptions } from '../../core/session/session.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 
 export interface GroupRecovery extends Recovered {

@@ -9,7 +9,7 @@ import type { GroupCopy, GroupPack } from '../../core/repository/groups/group-pa
 import { withoutCondemned } from '../../core/repository/listing.ts';
 import type { Listing } from '../../core/repository/listing.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import { withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { changeGroups, groupsOf } from '../../core/copies/opened-groups.ts';
 import type { OpenedGroup } from '../../core/copies/opened-groups.ts';

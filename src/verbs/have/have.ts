@@ -6,7 +6,9 @@ import { readMetadata } from '../../core/files/source/source-metadata.ts';
 import type { FilterState } from '../../core/ldm/filter-state.ts';
 import { byteStringOf, joinPath } from '../../core/util/byte-string.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
-import { Pacer, beginPhase, withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
+import { Pacer } from '../../core/util/pacer.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { FileCutter } from '../../core/saving/file-cutter.ts';
 

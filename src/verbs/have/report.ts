@@ -8,7 +8,7 @@ import { OutputClosedError } from '../../console/output/output.ts';
 import { pathFields } from '../../console/output/byte-fields.ts';
 import { countNoun, formatCount } from '../../console/output/words.ts';
 
-export interface HaveReportOptions {
+interface HaveReportOptions {
   /** Lists the files that are there instead of those that are not. */
   readonly present: boolean;
   /** Ends each path with a NUL byte, and prints nothing else. */

@@ -7,7 +7,7 @@ import type { StateReader } from '../../core/repository/state-reader.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { detachedEntry } from '../../core/snapshots/entry-changes.ts';
 
-export interface FoundPath {
+interface FoundPath {
   /** Without its chunk ids. */
   readonly entry: TreeEntry;
   /** A digest of the chunk ids: those of many versions of a large file would fill the memory. */

@@ -11,7 +11,7 @@ import { HoleTooLargeError } from '../../core/saving/content-saver.ts';
 import type { ContentSaver, SavedContent } from '../../core/saving/content-saver.ts';
 import type { BackupTally } from '../../core/saving/backup-tally.ts';
 import type { SourceProblem } from '../../core/session/notices.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import type { ImportTree } from './import-tree.ts';
 import { importedAttributes } from './imported-attributes.ts';
 import { findMemberProblem, importedEntry, memberNames } from './imported-entry.ts';

@@ -3,7 +3,7 @@ import type { TreeEncoder } from '../../core/format/tree/tree.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import type { BackupTally } from '../../core/saving/backup-tally.ts';
 import type { TreeSaver } from '../../core/saving/tree-saver.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { isDirectory } from './import-tree.ts';
 import type { ImportTree, ImportedDirectory, ImportedLinks } from './import-tree.ts';
 import { impliedDirectory } from './imported-entry.ts';

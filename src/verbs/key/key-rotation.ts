@@ -1,6 +1,6 @@
 import type { Rotation } from '../../core/repository/keys/key-rotation.ts';
 import type { ListedKey } from '../../core/repository/keys/key-files.ts';
-import { beginPhase } from '../../core/session/context.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { changeKeys, openKeys } from './keys.ts';
 import { rememberEncrypted } from '../../core/session/repository-memory.ts';

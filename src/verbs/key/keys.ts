@@ -1,12 +1,12 @@
+import { UsageError } from '../../core/errors.ts';
 import { RefusedError } from '../../core/errors.ts';
 import type { KeyRole } from '../../core/format/key-file.ts';
 import type { KeyListing } from '../../core/repository/keys/key-files.ts';
 import { KeyStore } from '../../core/repository/keys/key-store.ts';
 import type { KeyChanges } from '../../core/repository/keys/key-store.ts';
-import { accessOptions } from '../../core/session/context.ts';
+import { accessOptions } from '../../core/session/session.ts';
 import type { OperationContext, PasswordSource } from '../../core/session/context.ts';
 import { assertNotReplaced, rememberEncrypted } from '../../core/session/repository-memory.ts';
-import { findKeys } from './find-keys.ts';
 import { assertFullRole, withNewPassword, withUnlocked } from '../../core/session/unlock.ts';
 
 export type { KeyListing, ListedKey, UnusableKey } from '../../core/repository/keys/key-files.ts';
@@ -124,4 +124,29 @@ export async function changeRepositoryPassword(
     );
     return { keyIds, replacedIds };
   });
+}
+
+const ID_START = /^[0-9a-f]{4,64}$/;
+
+/**
+ * Finds keys by the first digits of their ids, at least four. Keys that cannot be used have ids too.
+ * @throws UsageError
+ * @throws RefusedError
+ */
+function findKeys({ keys, unusable }: KeyListing, starts: readonly string[]): string[] {
+  const ids = [...keys, ...unusable].map(({ id }) => id);
+  return [...new Set(starts.map((start) => findKey(ids, start)))];
+}
+
+function findKey(ids: readonly string[], start: string): string {
+  if (!ID_START.test(start)) {
+    throw new UsageError(`${JSON.stringify(start)} is not the id of a key`, { advice: { code: 'list-keys' } });
+  }
+  const matching = ids.filter((id) => id.startsWith(start));
+  if (matching.length === 1) return matching[0]!;
+  const problem =
+    matching.length === 0
+      ? `the repository has no key ${start}`
+      : `${start} could be any of ${matching.length} keys: ${matching.map((id) => id.slice(0, 16)).join(', ')}`;
+  throw new RefusedError(problem, { advice: { code: 'list-keys' } });
 }

@@ -1,3 +1,4 @@
+import { LdmError } from '../../core/errors.ts';
 import { MountError, RepositoryNotFoundError } from '../../core/errors.ts';
 import type { FileNode } from './fuse/file-node.ts';
 import { FuseServer } from './fuse/fuse-server.ts';
@@ -8,9 +9,9 @@ import type { FuseCalls } from './fuse/system-calls.ts';
 import { bareDirectory } from '../../core/format/tree/tree-entry.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
-import { beginPhase, withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
-import { FailureNotices } from './failure-notices.ts';
 import { ROOT_INODE, inodeOfName } from './inode-numbers.ts';
 import { checkMountDirectory } from './mount-directory.ts';
 import { MountedSnapshots } from './mounted-snapshots.ts';
@@ -170,4 +171,25 @@ async function serve(
     await point.close();
   }
   return unmountedBy;
+}
+
+/** The number of different failures that are reported. A mount may run for weeks. */
+const REPORTED_MAX = 100;
+
+/** Reports each failure of a mount once: the programs that read repeat their requests. */
+class FailureNotices {
+  readonly #onNotice: OperationContext['onNotice'];
+  readonly #reported = new Set<string>();
+
+  constructor(onNotice: OperationContext['onNotice']) {
+    this.#onNotice = onNotice;
+  }
+
+  report(error: unknown): void {
+    const { message } = error as Error;
+    if (this.#reported.has(message) || this.#reported.size >= REPORTED_MAX) return;
+    this.#reported.add(message);
+    const { hint, advice } = error instanceof LdmError ? error : {};
+    this.#onNotice?.({ kind: 'mount-failure', message, hint, advice });
+  }
 }

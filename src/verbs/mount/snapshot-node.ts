@@ -8,7 +8,7 @@ import { sameFileKey } from '../../core/snapshots/same-file.ts';
 import { inodeOfLink, inodeOfName } from './inode-numbers.ts';
 
 /** What all nodes of one snapshot share. */
-export interface SnapshotSurroundings {
+interface SnapshotSurroundings {
   readonly rootInode: InodeNumber;
   /** Replaces the owners of all files. */
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;

@@ -10,7 +10,7 @@ const DIRECTORY_MODE = 0o040_555;
 const LINK_MODE = 0o120_777;
 
 /** What the directories above the snapshots share. */
-export interface ViewSurroundings {
+interface ViewSurroundings {
   readonly uid: number;
   readonly gid: number;
   /** When the file system was mounted. */

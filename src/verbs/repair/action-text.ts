@@ -10,7 +10,7 @@ import type { RepairAction } from './repair.ts';
 import { countNoun } from '../../console/output/words.ts';
 
 /** What a repair does, in the infinitive, and the file of the repository that it does it to. */
-export interface ActionText {
+interface ActionText {
   readonly file?: string;
   readonly message: string;
 }

@@ -11,7 +11,9 @@ import { FileSizeCheck } from '../../core/damage/file-sizes.ts';
 import { damagedNames } from '../../core/session/findings.ts';
 import type { Finding } from '../../core/session/findings.ts';
 import { SHARED_BLOCK_BYTES, surveyRepository } from '../../core/damage/repository-survey.ts';
-import { beginPhase, uncachedContext, withRepository } from '../../core/session/context.ts';
+import { uncachedContext } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import {
   findLostSnapshots,

@@ -1,7 +1,7 @@
 import type { TargetContent } from '../../core/files/target/target-content.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 
 interface ComparisonOptions {
   readonly state: OpenedState['state'];

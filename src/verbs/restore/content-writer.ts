@@ -4,7 +4,7 @@ import type { TargetError } from '../../core/errors.ts';
 import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
 import type { OpenEntries, StateReader } from '../../core/repository/state-reader.ts';
 import { copyBytes } from '../../core/util/copy-bytes.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { PartialFiles } from './partial-files.ts';
 import type { FilePart, PlannedBlocks, PlannedFile } from './restore-plan.ts';
 import type { WriteBehind } from './write-behind.ts';
@@ -12,7 +12,7 @@ import type { WriteBehind } from './write-behind.ts';
 /** Blocks that are read and decompressed ahead: enough for up to eight cores. A block takes up to 8 MiB of memory. */
 const BLOCKS_AHEAD: number = 2 * Math.min(Math.max(2, availableParallelism()), 8);
 
-export interface ContentWriterOptions {
+interface ContentWriterOptions {
   readonly reader: StateReader;
   readonly behind: WriteBehind<PlannedFile>;
   readonly policy: TargetPolicy;

@@ -10,7 +10,7 @@ import type { TreeStep } from '../../core/repository/tree-walk.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { pathOf } from '../../core/util/path-node.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { enterChild, leaveDirectory, newFrame, openTarget } from './deletion-frame.ts';
 import type { Frame } from './deletion-frame.ts';
 import type { PathSelection } from './path-selection.ts';

@@ -5,7 +5,7 @@ import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
 import { finishExistingFile, readTargetStats } from '../../core/files/target/target-writer.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { TreeStep } from '../../core/repository/tree-walk.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { chunksOfFile } from '../../core/snapshots/file-chunks.ts';
 import type { HardlinkGroups } from './hardlink-groups.ts';
 import type { LockedFiles } from './locked-files.ts';

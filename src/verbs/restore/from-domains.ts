@@ -5,7 +5,8 @@ import type { Repository } from '../../core/repository/repository.ts';
 import type { TreeStep } from '../../core/repository/tree-walk.ts';
 import { CHUNK_ID_BYTES } from '../../core/format/constants.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
-import { Pacer, beginPhase } from '../../core/session/context.ts';
+import { Pacer } from '../../core/util/pacer.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { ChunkGatherer } from '../../core/healing/chunk-gatherer.ts';
 import { DomainChunks } from '../../core/healing/domain-chunks.ts';
@@ -17,7 +18,7 @@ import type { SelectionPatterns } from './path-selection.ts';
 import { walkSelected } from './selected-steps.ts';
 
 /** What is restored. */
-export interface WantedPlace {
+interface WantedPlace {
   readonly listing: SnapshotListing;
   readonly path: ByteString;
   readonly patterns: SelectionPatterns;

@@ -24,7 +24,7 @@ interface FirstName {
 }
 
 /** `locked`: one of the names is immutable or append-only, so that it can get no other name, or not be replaced. */
-export type JoinOutcome = 'joined' | 'locked' | 'apart';
+type JoinOutcome = 'joined' | 'locked' | 'apart';
 
 type Pause = () => Promise<void> | undefined;
 

@@ -13,7 +13,7 @@ export type FileDecision = 'create' | 'replace' | 'unchanged' | 'keep' | 'refuse
  * Called with the metadata of something that is as the entry says, if its other metadata may be set. Returns whether to
  * replace it for that.
  */
-export type OnSame = (existing: BigIntStats) => boolean;
+type OnSame = (existing: BigIntStats) => boolean;
 
 /**
  * Decides how to restore a file. An existing file with the same size and time counts as the same. A file that differs

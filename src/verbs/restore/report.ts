@@ -24,7 +24,7 @@ export function createRestoreList({ output, verbosity }: Session): ((entry: Rest
   };
 }
 
-export interface RestoreReportOptions {
+interface RestoreReportOptions {
   readonly dryRun: boolean;
   readonly durationMs: number;
 }

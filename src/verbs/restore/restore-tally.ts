@@ -8,7 +8,7 @@ import type { TreeStep } from '../../core/repository/tree-walk.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { pathOf, shownPathOf } from '../../core/util/path-node.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
-import type { Progress, RestoreProgress } from '../../core/session/context.ts';
+import type { Progress, RestoreProgress } from '../../core/session/progress.ts';
 import type { AttributeTally } from './attribute-tally.ts';
 import type { FileDecision } from './overwrite.ts';
 import type { RestoreAction, RestoreResult, RestoredEntry } from './restore-result.ts';

@@ -3,7 +3,7 @@ import { UsageError } from '../../core/errors.ts';
 import { currentDirectory } from '../../core/files/paths/current-directory.ts';
 import { absolutePath, isWithin } from '../../core/files/paths/root-paths.ts';
 import type { Snapshot } from '../../core/format/snapshot.ts';
-import type { SnapshotPlace } from '../../core/repository/snapshot-path.ts';
+import type { SnapshotPlace } from '../../core/repository/tree-walk.ts';
 import {
   byteStringFromBytes,
   byteStringFromText,

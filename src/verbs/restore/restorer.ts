@@ -4,7 +4,7 @@ import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { TreeStep } from '../../core/repository/tree-walk.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { chunksOfFile } from '../../core/snapshots/file-chunks.ts';
 import type { AbandonedWork } from './abandoned-work.ts';
 import { ContentWriter } from './content-writer.ts';
@@ -24,7 +24,7 @@ import { WriteBehind } from './write-behind.ts';
 import type { WriterThreads } from './write-behind.ts';
 import { WrittenFiles } from './written-files.ts';
 
-export interface RestorerOptions {
+interface RestorerOptions {
   readonly opened: OpenedState;
   readonly target: ByteString;
   /** See `TargetDirectories`. */

@@ -1,8 +1,8 @@
-import type { SnapshotPlace } from '../../core/repository/snapshot-path.ts';
+import type { SnapshotPlace } from '../../core/repository/tree-walk.ts';
 import type { StateReader } from '../../core/repository/state-reader.ts';
 import { TreeWalk } from '../../core/repository/tree-walk.ts';
 import type { TreeStep } from '../../core/repository/tree-walk.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import type { PathSelection } from './path-selection.ts';
 
 export interface SelectedPlace {
@@ -23,7 +23,7 @@ export function placeOpener(first: SnapshotPlace, again: () => Promise<SnapshotP
   };
 }
 
-export interface StepHandler {
+interface StepHandler {
   /** Called with each step that is selected. Returns no promise if there is nothing to wait for. */
   readonly run: (step: TreeStep) => Promise<void> | undefined;
   /** Called with each step before that, whether it is selected or not. A directory that is not walked is left at once. */

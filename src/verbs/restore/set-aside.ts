@@ -26,7 +26,7 @@ export function keptAsMessage(workName: ByteString): string {
 }
 
 /** Something that had the name of an entry of another kind. */
-export interface AsideEntry {
+interface AsideEntry {
   /** Its path, and that of the entry. */
   readonly place: PathNode;
   /** Its name for now. In a dry run it keeps its own. */

@@ -5,7 +5,7 @@ import { TargetContent, syncFileSystem } from '../../core/files/target/target-co
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { TreeStep } from '../../core/repository/tree-walk.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { chunksOfFile } from '../../core/snapshots/file-chunks.ts';
 import type { ContentComparison } from './content-comparison.ts';
 import type { RestoreTally } from './restore-tally.ts';

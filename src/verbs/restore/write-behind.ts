@@ -17,7 +17,7 @@ const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
 
 export type WriterThreads = Pick<Repository['threads'], 'writeFiles'>;
 
-export interface WriteBehindCallbacks<F> {
+interface WriteBehindCallbacks<F> {
   /** `failure`: metadata that could not be set. */
   readonly onWritten: (file: F, failure: TargetError | undefined) => void;
   /** The file was not written. */

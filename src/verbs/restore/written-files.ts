@@ -1,5 +1,5 @@
 import type { TargetError } from '../../core/errors.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { LOCKED_APART } from './file-planning.ts';
 import type { HardlinkGroups } from './hardlink-groups.ts';
 import type { LockedFiles } from './locked-files.ts';

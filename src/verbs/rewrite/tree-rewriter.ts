@@ -10,7 +10,7 @@ import { joinPath } from '../../core/util/byte-string.ts';
 import { pathOf } from '../../core/util/path-node.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
 import type { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 
 /** What a snapshot loses. */
 export interface LeftOut {

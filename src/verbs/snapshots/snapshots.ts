@@ -1,5 +1,5 @@
 import type { ListedSnapshot } from '../../core/removing/remove-snapshots.ts';
-import { withRepository } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { measureSnapshots } from '../../core/removing/remove-snapshots.ts';

@@ -5,7 +5,7 @@ import { forEachFile } from '../../core/format/tree/tree.ts';
 import type { FilterState } from '../../core/ldm/filter-state.ts';
 import type { LdmFilter } from '../../core/ldm/ldm-filter.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
-import type { Pacer } from '../../core/session/context.ts';
+import type { Pacer } from '../../core/util/pacer.ts';
 import { EntrySet } from '../../core/snapshots/live-walk.ts';
 
 /** What a store of whole files would keep: each distinct content once. */

@@ -1,6 +1,7 @@
 import { UsageError } from '../../core/errors.ts';
 import type { Snapshot } from '../../core/format/snapshot.ts';
-import { waitingContext, withRepository } from '../../core/session/context.ts';
+import { waitingContext } from '../../core/session/context.ts';
+import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { replaceSnapshots } from '../../core/saving/replace-snapshots.ts';
 import type { ChangeSnapshot, ReplacedSnapshot } from '../../core/saving/replace-snapshots.ts';

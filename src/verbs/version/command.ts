@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
-import type { GlobalOptions } from '../../console/settings/settings.ts';
+import type { GlobalOptions } from '../../console/settings/environment.ts';
 import { describeVersion, versionFields } from '../../console/version.ts';
 
 /** `main.ts` handles a plain `ldm version` itself. This is for output in JSON and for the help. */

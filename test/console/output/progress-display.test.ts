@@ -2,7 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 
 import { Output } from '../../../src/console/output/output.ts';
 import { startProgressDisplay } from '../../../src/console/output/progress-display.ts';
-import { createProgress } from '../../../src/core/session/context.ts';
+import { createProgress } from '../../../src/core/session/progress.ts';
 
 const wasTerminal = process.stderr.isTTY;
 

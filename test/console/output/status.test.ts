@@ -4,7 +4,7 @@ import { isAsciiOnly } from '../../../src/console/output/locale.ts';
 import { ProgressRate } from '../../../src/console/output/progress-rate.ts';
 import { formatStatus, statusFields } from '../../../src/console/output/status.ts';
 import type { Speed } from '../../../src/console/output/status.ts';
-import type { Progress } from '../../../src/core/session/context.ts';
+import type { Progress } from '../../../src/core/session/progress.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../../src/core/util/byte-string.ts';
 import type { ByteString } from '../../../src/core/util/byte-string.ts';
 import type { PathNode } from '../../../src/core/util/path-node.ts';

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 
 import { withEnvironment } from '../../../src/console/settings/environment.ts';
 import { resolveSettings as resolveGiven } from '../../../src/console/settings/settings.ts';
-import type { GlobalOptions, Settings } from '../../../src/console/settings/settings.ts';
+import type { Settings } from '../../../src/console/settings/settings.ts';
+import type { GlobalOptions } from '../../../src/console/settings/environment.ts';
 import { UsageError } from '../../../src/core/errors.ts';
 
 const noOptions = { verbose: 0, progress: true };

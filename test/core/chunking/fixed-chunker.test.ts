@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFixedChunker } from '../../../src/core/chunking/fixed-chunker.ts';
+import { createFixedChunker } from '../../../src/core/chunking/create-chunker.ts';
 import { runChunkerContract } from '../../contracts/chunker-contract.ts';
 import { createPrng } from '../../support/prng.ts';
 import { streamCuts } from '../../support/stream-cuts.ts';

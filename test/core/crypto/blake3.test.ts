@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { openNativeBlake3, openPortableBlake3 } from '../../../src/core/crypto/blake3.ts';
 import type { Blake3 } from '../../../src/core/crypto/blake3.ts';
-import type { RunningDigest } from '../../../src/core/crypto/pack-digest.ts';
+import type { RunningDigest } from '../../../src/core/crypto/blake3.ts';
 import { createPrng } from '../../support/prng.ts';
 import { shared } from '../../support/shared-memory.ts';
 

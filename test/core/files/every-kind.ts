@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 
 import { deviceMajorOf, deviceMinorOf } from '../../../src/core/files/native/device-number.ts';
-import type { SourceMetadata } from '../../../src/core/files/source/source-metadata.ts';
+import type { SourceMetadata } from '../../../src/core/files/source/status-fields.ts';
 import { byteStringFromText, fsPath } from '../../../src/core/util/byte-string.ts';
 import type { ByteString } from '../../../src/core/util/byte-string.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { packName } from '../../../src/core/format/layout.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
 import { forgetDomain } from '../../../src/realm/verbs/realm/leave.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { compareStates } from '../../../src/core/damage/state-comparison.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { DurableOrder } from '../../../src/core/repository/durable-order.ts';
 import { createPrng } from '../../support/prng.ts';

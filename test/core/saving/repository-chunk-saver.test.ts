@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { RepositoryChunkSaver } from '../../../src/core/saving/repository-chunk-saver.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { compareStates } from '../../../src/core/damage/state-comparison.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
 import type { OpenedState } from '../../../src/core/repository/opened-state.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { PLAIN } from '../../../src/core/crypto/seals.ts';
 import { WrongPasswordError } from '../../../src/core/errors.ts';
 import { check } from '../../../src/verbs/check/check.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import type { OperationContext, PasswordSource } from '../../../src/core/session/context.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
 import { rotateMasterKey } from '../../../src/verbs/key/key-rotation.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openOwnerNames } from '../../../src/core/files/native/owner-names.ts';
 import { readMetadata } from '../../../src/core/files/source/source-metadata.ts';
-import type { SourceMetadata } from '../../../src/core/files/source/source-metadata.ts';
+import type { SourceMetadata } from '../../../src/core/files/source/status-fields.ts';
 import type { TreeEntry } from '../../../src/core/format/tree/tree.ts';
 import { buildEntry, hasSameContent, isSameEntry, isSameOther } from '../../../src/core/sources/entry-builder.ts';
 import { NO_ATTRIBUTES } from '../../../src/core/format/tree/tree-entry.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { largestOf } from '../../../src/core/util/largest.ts';
+import { largestOf } from '../../../src/core/format/layout.ts';
 
 it('the largest of any number of numbers is found', () => {
   expect(largestOf([])).toBe(0);

@@ -4,7 +4,7 @@ import { reportComparison, reportSettings } from '../../../src/filters/compare/r
 import { STRUCTURE_NAMES, compareFilters } from '../../../src/filters/compare/compare.ts';
 import type { Fill, StructureResult } from '../../../src/filters/compare/compare.ts';
 import type { MembershipFilter } from '../../../src/filters/family/membership-filter.ts';
-import { Pacer } from '../../../src/core/session/context.ts';
+import { Pacer } from '../../../src/core/util/pacer.ts';
 import { CONTENDERS } from '../../../src/filters/compare/contenders.ts';
 import { ABSENT_SEED_OFFSET, BATCH_IDS, IdStream } from '../../../src/filters/compare/id-stream.ts';
 import { MeasuredFilter } from '../../../src/filters/compare/measured-filter.ts';

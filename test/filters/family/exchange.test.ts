@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import { CorruptDataError, SourceError, UsageError } from '../../../src/core/errors.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { askIds, openMembership, parseChunkIds } from '../../../src/filters/test/ask.ts';
 import { exportMembership } from '../../../src/filters/export/export.ts';
 import type { ExportFormat } from '../../../src/filters/export/export.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Pacer } from '../../../src/core/session/context.ts';
+import { Pacer } from '../../../src/core/util/pacer.ts';
 import { CONTENDERS } from '../../../src/filters/compare/contenders.ts';
 import { MeasuredFilter } from '../../../src/filters/compare/measured-filter.ts';
 import { SIZED_NAMES } from '../../../src/filters/load-test/structure-sizes.ts';

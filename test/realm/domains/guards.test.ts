@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { createProgress } from '../../../src/core/session/progress.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
 import { openDomainSource } from '../../../src/realm/lending/domain-source.ts';

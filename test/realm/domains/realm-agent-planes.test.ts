@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { openDomainSource } from '../../../src/realm/lending/domain-source.ts';
 import { lookUp } from '../../../src/realm/verbs/locate/look-up.ts';

@@ -13,7 +13,7 @@ import { decodeConfigHead } from '../../../src/core/format/config.ts';
 import { decodeRealmKey } from '../../../src/core/format/realm-key.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { check } from '../../../src/verbs/check/check.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import { copySnapshots } from '../../../src/verbs/copy/copy.ts';
 import { exportMembership } from '../../../src/filters/export/export.ts';

@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 import { compact } from '../../../src/core/removing/compact.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
 import { lookUp } from '../../../src/realm/verbs/locate/look-up.ts';
 import { realmStatus } from '../../../src/realm/verbs/realm/status.ts';

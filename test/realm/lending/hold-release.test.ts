@@ -6,7 +6,7 @@ import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import { CancelledError } from '../../../src/core/errors.ts';
 import { DirectoryCoordinator } from '../../../src/realm/coordination/directory-coordinator.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { borrowedPacksOf } from '../../../src/realm/lending/borrowed-packs.ts';

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { placeHold } from '../../../src/realm/lending/holds.ts';
 import { connectRealm, readRealm } from '../../../src/realm/domains/realm.ts';
 import { RepositoryPeer } from '../../../src/realm/domains/repository-peer.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
 import { copySnapshots } from '../../../src/verbs/copy/copy.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';

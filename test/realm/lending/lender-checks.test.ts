@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
 import { placeHold } from '../../../src/realm/lending/holds.ts';
 import { RepositoryPeer } from '../../../src/realm/domains/repository-peer.ts';

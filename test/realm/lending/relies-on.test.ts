@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { copySnapshots } from '../../../src/verbs/copy/copy.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
 import { borrowedPacksOf } from '../../../src/realm/lending/borrowed-packs.ts';
 import { rewriteSnapshots } from '../../../src/verbs/rewrite/rewrite.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { CancelledError } from '../../../src/core/errors.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
-import { createProgress } from '../../../src/core/session/context.ts';
+import { createProgress } from '../../../src/core/session/progress.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { createPrng } from '../../support/prng.ts';
 import { SMALL_SIZES } from '../../support/simulated-process.ts';

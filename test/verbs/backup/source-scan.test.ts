@@ -4,8 +4,8 @@ import { expect, it, vi } from 'vitest';
 
 import { announceTotals } from '../../../src/verbs/backup/source-scan.ts';
 import { planSources } from '../../../src/core/sources/source-plan.ts';
-import { createProgress } from '../../../src/core/session/context.ts';
-import type { Progress } from '../../../src/core/session/context.ts';
+import { createProgress } from '../../../src/core/session/progress.ts';
+import type { Progress } from '../../../src/core/session/progress.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 

@@ -9,7 +9,7 @@ import { encodeChecked } from '../../../src/core/format/json-reader.ts';
 import { baseName } from '../../../src/core/format/layout.ts';
 import { checkStorage } from '../../../src/verbs/check/check-storage.ts';
 import { check } from '../../../src/verbs/check/check.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';

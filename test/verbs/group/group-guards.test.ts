@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 
 import { Group } from '../../../src/core/groups/group.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
-import { withRepository } from '../../../src/core/session/context.ts';
+import { withRepository } from '../../../src/core/session/session.ts';
 import { drainGroup, rebalanceGroups } from '../../../src/core/copies/group-moves.ts';
 import { listGroups } from '../../../src/verbs/group/groups.ts';
 import { fill, makeGrouped, packsAt } from '../../support/grouped-repository.ts';

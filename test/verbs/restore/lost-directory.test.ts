@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { createProgress } from '../../../src/core/session/context.ts';
+import { createProgress } from '../../../src/core/session/progress.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';
 import { diffTrees } from '../../support/compare-trees.ts';
 import { replaceCall } from '../../support/replaced-call.ts';

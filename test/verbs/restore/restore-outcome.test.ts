@@ -6,7 +6,7 @@ import { expect, test, vi } from 'vitest';
 import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
 import { BackendError } from '../../../src/core/errors.ts';
 import { nativeCalls } from '../../../src/core/files/native/native.ts';
-import { createProgress } from '../../../src/core/session/context.ts';
+import { createProgress } from '../../../src/core/session/progress.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';
 import { StateReader } from '../../../src/core/repository/state-reader.ts';
 import { createTargetPolicy } from '../../../src/core/files/target/target-policy.ts';

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
 import { UsageError } from '../../../src/core/errors.ts';
-import { createProgress } from '../../../src/core/session/context.ts';
+import { createProgress } from '../../../src/core/session/progress.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';
 import type { RestoreOptions, RestoreResult } from '../../../src/verbs/restore/restore.ts';
 import { createPrng } from '../../support/prng.ts';

@@ -5,7 +5,7 @@ import { makeDevice } from './device-number.ts';
 import { nearestSeconds, typeOfMode } from '../source/status-fields.ts';
 import { nativeCalls } from './native.ts';
 import type { NativeCalls } from './native.ts';
-import type { SourceMetadata } from '../source/source-metadata.ts';
+import type { SourceMetadata } from '../source/status-fields.ts';
 
 /** How to treat the last name: do not follow it, follow a symlink, or use the open file (with an empty path). */
 export const STATX_NO_FOLLOW = 0x100;

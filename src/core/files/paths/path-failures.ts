@@ -8,7 +8,7 @@ import { STATX_CURRENT_DIRECTORY, hasLockingFlag } from '../native/statx.ts';
 
 const LOCKED = '; it, or the directory that contains it, is immutable or append-only, see lsattr(1) and chattr(1)';
 
-export interface PathFailure {
+interface PathFailure {
   /** The failed operation, worded to follow "cannot": "open", "read the metadata of". */
   readonly operation: string;
   readonly path: ByteString;

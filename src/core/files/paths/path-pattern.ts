@@ -89,7 +89,7 @@ function leadSource(sources: readonly (string | undefined)[]): string {
 }
 
 /** A pattern name by name, to follow it from directory to directory. */
-export interface NamePatterns {
+interface NamePatterns {
   /** Whether the first name is one in the root directory, and not at any depth. */
   readonly isAnchored: boolean;
   /** Each matches a whole name; undefined stands for any number of names. */

@@ -3,7 +3,7 @@ const HOLE_BYTES = 4096;
 const ZEROS = Buffer.alloc(HOLE_BYTES);
 
 /** A range of bytes from `start` (inclusive) to `end` (exclusive). */
-export interface DataRun {
+interface DataRun {
   readonly start: number;
   readonly end: number;
 }

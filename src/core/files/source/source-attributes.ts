@@ -10,7 +10,7 @@ import { errnoOfResult } from '../native/native-attributes.ts';
 import type { AttributePlace, NativeAttributeCalls } from '../native/native-attributes.ts';
 import { nativeCalls } from '../native/native.ts';
 import { sourceError } from '../paths/path-failures.ts';
-import type { SourceMetadata } from './source-metadata.ts';
+import type { SourceMetadata } from './status-fields.ts';
 
 /** What a file has besides its status and its bytes; see `EntryAttributes`. */
 export interface SourceAttributes {

@@ -1,7 +1,7 @@
+import type { SourceMetadata } from './status-fields.ts';
 import { constants, fstatSync, lstatSync, statSync } from 'node:fs';
 import type { BigIntStats } from 'node:fs';
 import type { SourceError } from '../../errors.ts';
-import type { EntryType } from '../../format/tree/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { fsPath } from '../../util/byte-string.ts';
 import { deviceMajorOf, deviceMinorOf } from '../native/device-number.ts';
@@ -9,33 +9,6 @@ import { nearestSeconds, typeOfMode } from './status-fields.ts';
 import { unfollowedPath } from '../paths/held-directories.ts';
 import { sourceError } from '../paths/path-failures.ts';
 import { STATX_CURRENT_DIRECTORY, STATX_FOLLOW, STATX_NO_FOLLOW, STATX_OPEN_FILE, statx } from '../native/statx.ts';
-
-/** The metadata of a file, without its names. */
-export interface SourceMetadata {
-  readonly type: EntryType;
-  /** Permission bits with set-id and sticky bits (07777). */
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-  /** Whole seconds, rounded down. Before 1970 they are negative; the nanoseconds are still added to them. */
-  readonly mtimeSeconds: number;
-  readonly mtimeNanoseconds: number;
-  readonly ctimeSeconds: number;
-  readonly ctimeNanoseconds: number;
-  readonly inode: bigint;
-  readonly device: bigint;
-  readonly sizeBytes: number;
-  /** The space that the file occupies. Less than its size if it has holes, or if the file system compresses it. */
-  readonly allocatedBytes: number;
-  /** Undefined if the file system does not say when the file was created. */
-  readonly birthSeconds: number | undefined;
-  /** Only with `birthSeconds`. */
-  readonly birthNanoseconds: number;
-  readonly linkCount: number;
-  /** For a device file; otherwise 0. */
-  readonly deviceMajor: number;
-  readonly deviceMinor: number;
-}
 
 const BIGINT = { bigint: true } as const;
 const NO_PATH = '' as ByteString;

@@ -1,13 +1,13 @@
+import { statfsSync } from 'node:fs';
 import { closeSync, readSync } from 'node:fs';
 import { SourceError } from '../../errors.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { isGenerated } from './generated-files.ts';
 import { errnoOf, sourceError } from '../paths/path-failures.ts';
 import { readAttributesOf, readHolesBefore } from './source-attributes.ts';
 import type { SourceAttributes } from './source-attributes.ts';
 import { openSource } from './source-files.ts';
 import { readMetadataOf } from './source-metadata.ts';
-import type { SourceMetadata } from './source-metadata.ts';
+import type { SourceMetadata } from './status-fields.ts';
 
 /** The fields that identify a file and reveal changes to it. */
 export type FileIdentity = Pick<
@@ -151,5 +151,25 @@ export function readAsListed(listed: ListedFile, target: Uint8Array): SourceAttr
     throw error;
   } finally {
     stream?.close();
+  }
+}
+
+/**
+ * File systems whose files the kernel generates on each read (linux/magic.h): proc, sysfs, debugfs, tracefs,
+ * securityfs, configfs, both versions of cgroup, bpf, pstore, selinuxfs, binfmt_misc, fusectl, nfsd and rpc_pipefs.
+ */
+const GENERATING = new Set([
+  0x9fa0, 0x62656572, 0x64626720, 0x74726163, 0x73636673, 0x62656570, 0x27e0eb, 0x63677270, 0xcafe4a11, 0x6165676c,
+  0xf97cff8c, 0x42494e4d, 0x65735543, 0x6e667364, 0x67596969,
+]);
+
+/** Returns whether the kernel generates an open file on each read. The size of such a file is meaningless. */
+function isGenerated(descriptor: number): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    return GENERATING.has(statfsSync(`/proc/self/fd/${descriptor}`).type);
+  } catch {
+    // Without /proc, the file system cannot be determined, so the sizes of its files are trusted.
+    return false;
   }
 }

@@ -26,3 +26,30 @@ export function typeOfMode(modeAndType: number): EntryType {
 export function nearestSeconds(seconds: number): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, seconds));
 }
+
+/** The metadata of a file, without its names. */
+export interface SourceMetadata {
+  readonly type: EntryType;
+  /** Permission bits with set-id and sticky bits (07777). */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  /** Whole seconds, rounded down. Before 1970 they are negative; the nanoseconds are still added to them. */
+  readonly mtimeSeconds: number;
+  readonly mtimeNanoseconds: number;
+  readonly ctimeSeconds: number;
+  readonly ctimeNanoseconds: number;
+  readonly inode: bigint;
+  readonly device: bigint;
+  readonly sizeBytes: number;
+  /** The space that the file occupies. Less than its size if it has holes, or if the file system compresses it. */
+  readonly allocatedBytes: number;
+  /** Undefined if the file system does not say when the file was created. */
+  readonly birthSeconds: number | undefined;
+  /** Only with `birthSeconds`. */
+  readonly birthNanoseconds: number;
+  readonly linkCount: number;
+  /** For a device file; otherwise 0. */
+  readonly deviceMajor: number;
+  readonly deviceMinor: number;
+}

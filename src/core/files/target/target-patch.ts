@@ -21,7 +21,7 @@ import type { TargetPolicy } from './target-policy.ts';
 import { finishTargetFile } from './target-writer.ts';
 
 /** A part of a file: from `start` (inclusive) to `end` (exclusive), in bytes. */
-export interface FileRange {
+interface FileRange {
   readonly start: number;
   readonly end: number;
 }

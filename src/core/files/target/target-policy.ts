@@ -29,7 +29,7 @@ export interface AttributePolicy {
   readonly removesTrusted: boolean;
 }
 
-export interface TargetPolicyOptions {
+interface TargetPolicyOptions {
   /** Default: whether we are root. If false is given, groups are not set either. */
   readonly setsOwners?: boolean;
   readonly makesDevices?: boolean;

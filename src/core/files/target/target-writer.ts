@@ -31,7 +31,7 @@ const OWNER_WRITES = 0o200;
 const CREATE_FLAGS = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | constants.O_NOFOLLOW;
 
 /** The result of restoring a FIFO, device or socket. */
-export interface SpecialOutcome {
+interface SpecialOutcome {
   /** Why it was skipped: the programs that listen on sockets create them; devices need root and an explicit request. */
   readonly skipped: 'socket' | 'device' | undefined;
   /** Metadata that could not be set on the new file. */

@@ -3,7 +3,7 @@ import { textOf } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 
 /** Returns the number of a user or group of this machine; undefined if it has none of this name. */
-export type FindOwner = (kind: 'user' | 'group', name: ByteString) => number | undefined;
+type FindOwner = (kind: 'user' | 'group', name: ByteString) => number | undefined;
 
 /** The extended attributes of Linux that hold POSIX ACLs. */
 export const ACCESS_ACL: ByteString = 'system.posix_acl_access' as ByteString;

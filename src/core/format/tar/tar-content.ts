@@ -2,7 +2,7 @@ import type { ArchiveInput } from './archive-input.ts';
 import type { DataRun } from './tar-member.ts';
 
 /** What follows a header in an archive. */
-export interface StoredContent {
+interface StoredContent {
   /** In order. Everything between them is a hole. */
   readonly runs: readonly DataRun[];
   /** Of the file, including holes; 0 if the content is only to be skipped. */

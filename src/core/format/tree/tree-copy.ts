@@ -6,7 +6,7 @@ import { ENTRY_OFFSETS, TYPE_DIRECTORY, TYPE_FILE } from './tree-entry.ts';
 import { readSize } from './tree-numbers.ts';
 
 /** The ids that the content of a tree has in another repository. */
-export interface IdsOfCopy {
+interface IdsOfCopy {
   /** Returns the id of the copy of a tree. */
   treeId(id: Buffer): Uint8Array;
   /** Returns the ids of the chunks of a file, of which there may be more or fewer. Used before the next call. */
@@ -26,7 +26,7 @@ interface EntryPlace {
 const CHUNK_COUNT = -4;
 
 /** `memory` is allocated and begins with `bytes`. */
-export interface RewrittenTree {
+interface RewrittenTree {
   readonly bytes: Buffer;
   readonly memory: Buffer;
 }
@@ -55,7 +55,7 @@ export function rewriteTree(bytes: Uint8Array, ids: IdsOfCopy, allocate: Allocat
 }
 
 /** Visits what an entry of a tree and that of its copy refer to. */
-export interface CounterpartVisitor {
+interface CounterpartVisitor {
   /** The ids of a subtree and of its copy. */
   tree(id: Buffer, copyId: Buffer): void;
   /** The ids of the chunks of a file and of its copy. */

@@ -17,7 +17,7 @@ export interface PlacedPacks {
   readonly closePlaced: () => Promise<void>;
 }
 
-export interface OpenedGroups {
+interface OpenedGroups {
   readonly all: readonly Group[];
   /** In how many of them each pack should be. */
   readonly rules: CopyRules;

@@ -19,7 +19,7 @@ import { readSealedConfig } from '../sealed-config.ts';
 import type { SealedConfig } from '../sealed-config.ts';
 
 /** What is the same for all keys that a command adds. */
-export type KeyDescription = Pick<NewKey, 'password' | 'role' | 'label' | 'created'>;
+type KeyDescription = Pick<NewKey, 'password' | 'role' | 'label' | 'created'>;
 
 /** Changes to the keys, under a lock. Durable on return. */
 export interface KeyChanges {

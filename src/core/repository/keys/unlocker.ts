@@ -7,7 +7,7 @@ import type { UnlockOptions } from './key-files.ts';
 import type { SealedConfig } from '../sealed-config.ts';
 
 /** The master keys of an encrypted repository that a password opens, and what its owner may do. */
-export interface UnlockedKeys {
+interface UnlockedKeys {
   readonly masterKeys: readonly KeptMasterKey[];
   readonly role: KeyRole;
   /** The key file. */
@@ -18,12 +18,12 @@ export interface UnlockedKeys {
 export type Unlock = (backend: Backend, config: SealedConfig) => Promise<UnlockedKeys>;
 
 /** Runs `use` with a password, and with another one if somebody mistyped it. */
-export type WithPassword = <T>(use: (password: Uint8Array) => Promise<T>) => Promise<T>;
+type WithPassword = <T>(use: (password: Uint8Array) => Promise<T>) => Promise<T>;
 
 /** What a password has opened, by repository id. */
 export type UnlockedRepositories = Map<string, Promise<UnlockedKeys>>;
 
-export interface UnlockerOptions extends Omit<UnlockOptions, 'first'> {
+interface UnlockerOptions extends Omit<UnlockOptions, 'first'> {
   /** What the same password has opened before; new keys are added. */
   readonly unlocked?: UnlockedRepositories | undefined;
   /** Returns the id of the key file to try first, for a repository at this place. */

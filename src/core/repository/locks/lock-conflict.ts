@@ -21,7 +21,7 @@ export interface LockConflict {
   readonly isOtherBoot: boolean;
 }
 
-export interface LockSearch {
+interface LockSearch {
   readonly backend: Backend;
   readonly mode: LockMode;
   readonly self: LockOwner;

@@ -32,7 +32,7 @@ export interface LockClock {
   sleep(durationMs: number): Promise<void>;
 }
 
-export interface LockOptions {
+interface LockOptions {
   readonly mode: LockMode;
   /** How long to wait for other holders. Default: 0. */
   readonly waitMs?: number | undefined;

@@ -4,7 +4,9 @@ import { assertCondemnationsReadable } from '../../../core/repository/condemned.
 import type { OpenedState } from '../../../core/repository/opened-state.ts';
 import type { Repository } from '../../../core/repository/repository.ts';
 import { prefetch } from '../../../core/util/prefetch.ts';
-import { beginPhase, waitingContext, withRepository } from '../../../core/session/context.ts';
+import { waitingContext } from '../../../core/session/context.ts';
+import { withRepository } from '../../../core/session/session.ts';
+import { beginPhase } from '../../../core/session/progress.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
 import { reclaim } from '../../../core/removing/remove-snapshots.ts';
 import type { Reclaimed } from '../../../core/removing/remove-snapshots.ts';

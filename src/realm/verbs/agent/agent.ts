@@ -5,7 +5,7 @@ import { CancelledError, LdmError } from '../../../core/errors.ts';
 import type { AgentEndpoint } from '../../../core/format/domain-records.ts';
 import { AgentServer } from '../../agents/agent-server.ts';
 import type { AgentPlace } from '../../agents/agent-place.ts';
-import { withRepository } from '../../../core/session/context.ts';
+import { withRepository } from '../../../core/session/session.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
 import { assertOriginal } from '../../domains/own-place.ts';
 import { publishPlane } from '../../domains/publish.ts';

@@ -1,11 +1,12 @@
 import type { OpenedState } from '../../../core/repository/opened-state.ts';
 import type { CachedAnswers } from '../../agents/cached-answers.ts';
 import type { KnownChunk } from '../../agents/peer.ts';
-import type { Domain, Domains } from '../../domains/domains.ts';
+import type { Domains } from '../../domains/domains.ts';
+import type { Domain } from '../../domains/open-peer.ts';
 import { answerOf } from '../../domains/repository-peer.ts';
 
 /** Where a chunk is in another domain. */
-export interface ForeignPlace {
+interface ForeignPlace {
   readonly domain: Domain;
   readonly place: KnownChunk;
   /** Whether the domain said so up to 10 minutes ago and was not asked now. The chunk may be gone since. */

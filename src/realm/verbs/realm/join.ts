@@ -5,7 +5,7 @@ import { CorruptDataError, RefusedError, UsageError } from '../../../core/errors
 import { isDomainName } from '../../../core/format/domain-records.ts';
 import type { DomainMember } from '../../../core/format/domain-records.ts';
 import type { RealmMembership } from '../../../core/format/realm-membership.ts';
-import { withRepository } from '../../../core/session/context.ts';
+import { withRepository } from '../../../core/session/session.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
 import { writeRealm } from '../../../core/repository/realm-file.ts';
 import type { Repository } from '../../../core/repository/repository.ts';

@@ -12,12 +12,13 @@ import {
 import { removeRealm } from '../../../core/repository/realm-file.ts';
 import type { Repository } from '../../../core/repository/repository.ts';
 import type { SnapshotListing } from '../../../core/repository/read-snapshots.ts';
-import { waitingContext, withRepository } from '../../../core/session/context.ts';
+import { waitingContext } from '../../../core/session/context.ts';
+import { withRepository } from '../../../core/session/session.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
 import { commitDelete } from '../../../core/removing/remove-snapshots.ts';
 import { borrowedPacksOf, knowsAllLoans, readBorrowedBlocks } from '../../lending/borrowed-packs.ts';
 import { Domains } from '../../domains/domains.ts';
-import type { Domain } from '../../domains/domains.ts';
+import type { Domain } from '../../domains/open-peer.ts';
 import { releaseUnneeded } from '../../lending/hold-release.ts';
 import { holdsFor } from '../../lending/holds.ts';
 import { findDomain } from './join.ts';

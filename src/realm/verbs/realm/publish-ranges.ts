@@ -1,6 +1,8 @@
 import { RefusedError } from '../../../core/errors.ts';
 import { isRangesName, rangesName, snapshotsDigest } from '../../planes/range-names.ts';
-import { Pacer, beginPhase, withRepository } from '../../../core/session/context.ts';
+import { withRepository } from '../../../core/session/session.ts';
+import { Pacer } from '../../../core/util/pacer.ts';
+import { beginPhase } from '../../../core/session/progress.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
 import { planeFilesOf } from '../../domains/plane-files-of.ts';
 import { publishPlane } from '../../domains/publish.ts';

@@ -12,7 +12,7 @@ import { pathOf } from '../../../core/util/path-node.ts';
 const RATE = 0.01;
 
 /** A tree with filters over all files of all snapshots, and how many versions of files it has. */
-export interface RangesOfFiles {
+interface RangesOfFiles {
   readonly tree: RangeTree;
   readonly files: number;
 }

@@ -1,3 +1,4 @@
+import type { FuseCalls } from './system-calls.ts';
 import type { ByteString } from '../../../core/util/byte-string.ts';
 import type { FuseAttributes } from './attributes.ts';
 import type { DirectoryEntry } from './replies.ts';
@@ -86,4 +87,17 @@ export abstract class FileNode {
   extendedAttributes(): readonly NodeAttribute[] {
     return [];
   }
+}
+
+export interface FuseServerOptions {
+  readonly calls: FuseCalls;
+  /** The channel to the kernel, non-blocking. The server does not close it. */
+  readonly descriptor: number;
+  readonly root: FileNode;
+  /** Lets the kernel check permissions, ACLs included. Without it, one user may see everything. */
+  readonly checksPermissions: boolean;
+  /** Called once the kernel is connected. */
+  readonly onReady: () => void;
+  /** Called with everything that a request failed with; the process that made it gets an input/output error. */
+  readonly onFailure: (error: unknown) => void;
 }

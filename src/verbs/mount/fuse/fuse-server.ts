@@ -1,21 +1,8 @@
+import type { FuseServerOptions } from './file-node.ts';
 import { ERRNO, OUT_HEADER_BYTES } from './protocol.ts';
 import { FuseSession } from './fuse-session.ts';
-import type { FileNode } from './file-node.ts';
 import { decodeRequest } from './requests.ts';
 import type { FuseCalls } from './system-calls.ts';
-
-export interface FuseServerOptions {
-  readonly calls: FuseCalls;
-  /** The channel to the kernel, non-blocking. The server does not close it. */
-  readonly descriptor: number;
-  readonly root: FileNode;
-  /** Lets the kernel check permissions, ACLs included. Without it, one user may see everything. */
-  readonly checksPermissions: boolean;
-  /** Called once the kernel is connected. */
-  readonly onReady: () => void;
-  /** Called with everything that a request failed with; the process that made it gets an input/output error. */
-  readonly onFailure: (error: unknown) => void;
-}
 
 /** More than any request without data to write; the kernel requires 8 KiB. */
 const REQUEST_BYTES_MAX = 64 * 1024;

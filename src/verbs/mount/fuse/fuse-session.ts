@@ -1,6 +1,6 @@
+import type { FuseServerOptions } from './file-node.ts';
 import type { DirectoryListing, FileNode, NodeAttribute, OpenFile } from './file-node.ts';
 import { findData, findHole } from './file-node.ts';
-import type { FuseServerOptions } from './fuse-server.ts';
 import { NodeTable, validSecondsOf } from './node-table.ts';
 import {
   ERRNO,

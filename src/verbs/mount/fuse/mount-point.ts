@@ -10,7 +10,7 @@ const PROGRAM = 'fusermount3';
 /** The program waits this long at most for the kernel after the connection to it is closed. */
 const HELPER_END_MS = 2000;
 
-export interface MountPointOptions {
+interface MountPointOptions {
   /** An absolute path without symlinks. */
   readonly directory: string;
   /** Options of mount(8), besides those that every mount has. */

@@ -22,7 +22,7 @@ export interface DirectoryEntry {
   readonly mode: number;
 }
 
-export interface InitReply {
+interface InitReply {
   readonly minor: number;
   readonly maxReadAheadBytes: number;
   readonly flags: number;

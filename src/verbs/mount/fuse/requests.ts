@@ -24,7 +24,7 @@ type BareKind =
   | 'unknown'
   | 'malformed';
 
-export type RequestBody =
+type RequestBody =
   | { [Kind in BareKind]: { readonly kind: Kind } }[BareKind]
   | { readonly kind: 'lookup'; readonly name: ByteString }
   | { readonly kind: 'forget'; readonly nodes: readonly ForgottenNode[] }
@@ -43,7 +43,7 @@ export type RequestBody =
   | { readonly kind: 'lseek'; readonly handle: number; readonly offset: number; readonly whence: number }
   | ({ readonly kind: 'init' } & InitRequest);
 
-export interface InitRequest {
+interface InitRequest {
   readonly major: number;
   readonly minor: number;
   readonly maxReadAheadBytes: number;

@@ -2,7 +2,7 @@ import { closeSync, lstatSync, openSync, readdirSync, statSync, symlinkSync, wri
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import type { SourceMetadata } from '../../../../src/core/files/source/source-metadata.ts';
+import type { SourceMetadata } from '../../../../src/core/files/source/status-fields.ts';
 import {
   STATX_CURRENT_DIRECTORY,
   STATX_FOLLOW,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Domain } from '../../../../src/realm/domains/domains.ts';
+import type { Domain } from '../../../../src/realm/domains/open-peer.ts';
 import { lookUp } from '../../../../src/realm/verbs/locate/look-up.ts';
 import type { LookedUp } from '../../../../src/realm/verbs/locate/look-up.ts';
 import { PeerError } from '../../../../src/realm/coordination/realm-errors.ts';

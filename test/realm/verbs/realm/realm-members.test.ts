@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 
 import { DirectoryCoordinator } from '../../../../src/realm/coordination/directory-coordinator.ts';
 import { CoordinatorError } from '../../../../src/realm/coordination/realm-errors.ts';
-import { withRepository } from '../../../../src/core/session/context.ts';
+import { withRepository } from '../../../../src/core/session/session.ts';
 import { changeRepositoryPassword } from '../../../../src/verbs/key/keys.ts';
 import { joinRealm } from '../../../../src/realm/verbs/realm/join.ts';
 import { forgetDomain, leaveRealm } from '../../../../src/realm/verbs/realm/leave.ts';

@@ -6,7 +6,7 @@ import { RefusedError } from '../../../../src/core/errors.ts';
 import type { RealmMembership } from '../../../../src/core/format/realm-membership.ts';
 import { check } from '../../../../src/verbs/check/check.ts';
 import { checkStorage } from '../../../../src/verbs/check/check-storage.ts';
-import { withRepository } from '../../../../src/core/session/context.ts';
+import { withRepository } from '../../../../src/core/session/session.ts';
 import type { OperationContext } from '../../../../src/core/session/context.ts';
 import { rotateMasterKey } from '../../../../src/verbs/key/key-rotation.ts';
 import { assertRealm } from '../../../../src/realm/domains/assert-realm.ts';

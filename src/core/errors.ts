@@ -112,8 +112,8 @@ export class BackendError extends LdmError {
   }
 
   rephrase(message: string, hint: string | undefined = this.hint): BackendError {
-    const { kind, errno, advice } = this;
-    return new BackendError(message, { kind, errno, hint, advice, cause: this });
+    const Kind = this instanceof UnreliableReadError ? UnreliableReadError : BackendError;
+    return new Kind(message, { kind: this.kind, errno: this.errno, hint, advice: this.advice, cause: this });
   }
 }
 

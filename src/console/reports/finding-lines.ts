@@ -19,6 +19,7 @@ const OTHERWISE: ReadonlySet<Finding['kind']> = new Set<Finding['kind']>([
   'realm-missing',
   'lender-unreachable',
   'hold-damaged',
+  'hold-note-damaged',
 ]);
 
 const WHAT_HELPS =

@@ -20,6 +20,7 @@ export function fileOf(finding: Finding): string | undefined {
     case 'commit-damaged':
     case 'realm-damaged':
     case 'realm-missing':
+    case 'hold-note-damaged':
     case 'reference-count':
     case 'file-misplaced':
       return finding.name;
@@ -92,6 +93,8 @@ export function messageOf(finding: Finding): string {
       return `the domain ${finding.name} does not keep ${countNoun(finding.holdCount, 'hold')} that snapshots need: it may remove their chunks; \`ldm adopt\` copies them to this repository`;
     case 'hold-damaged':
       return `what is held for the domain ${finding.name} cannot be read: ${finding.reason}; no space is reclaimed until \`ldm adopt\` there has copied the data and ended the hold`;
+    case 'hold-note-damaged':
+      return `${finding.reason}: this repository cannot end that hold. \`ldm adopt\` and \`ldm realm leave\` here, then \`ldm realm forget DOMAIN --release-holds\` in the domain end it; after another \`ldm realm join\`, \`ldm compact\` removes the file`;
     case 'borrowed-chunk-missing':
       return `the domain ${finding.name} has lost ${countNoun(finding.chunkCount, 'chunk')} that snapshots need, such as ${finding.exampleId}`;
     case 'borrowed-chunk-unreadable':

@@ -102,6 +102,12 @@ class AnswerRecorder extends PassingBackend {
   /** It must be shorter than this, according to an answer that it ends before. */
   #missingEnd: number | undefined;
 
+  override async sizeOf(name: string): Promise<number | undefined> {
+    const sizeBytes = await super.sizeOf(name);
+    this.#hash.update(`${sizeBytes} `);
+    return sizeBytes;
+  }
+
   override async read(name: string): Promise<Uint8Array> {
     const bytes = await super.read(name);
     this.#hash.update(bytes);

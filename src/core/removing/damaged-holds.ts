@@ -2,6 +2,7 @@ import { isDamage } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { FindingOf } from '../session/findings.ts';
+import type { Finding } from '../session/findings.ts';
 
 /**
  * Finds the holds whose list of chunks cannot be read, so that it is not known what they keep. The list of a hold is a tree
@@ -25,4 +26,14 @@ export async function findDamagedHolds(
     }
   }
   return findings;
+}
+
+/** Finds what is damaged of the holds here, for other domains, and of the notes about holds of this domain elsewhere. */
+export async function findHoldProblems(
+  repository: Pick<Repository, 'config' | 'files'>,
+  opened: Pick<OpenedState, 'reader'>,
+): Promise<Finding[]> {
+  if (repository.config.realmId === undefined) return [];
+  const { findDamagedNotes } = await import('../../realm/lending/placed-holds.ts');
+  return [...(await findDamagedHolds(repository, opened)), ...(await findDamagedNotes(repository))];
 }

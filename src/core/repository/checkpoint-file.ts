@@ -33,12 +33,13 @@ export async function readCheckpoint(
   segmentIds: ReadonlySet<string>,
 ): Promise<FilterState | undefined> {
   const { backend, seals, config } = place;
-  const sizeBytes = await backend.sizeOf(name);
-  if (sizeBytes === undefined) return undefined;
   const state = await readSurely(backend, name, async (from) => {
+    const sizeBytes = await from.sizeOf(name);
+    if (sizeBytes === undefined) return undefined;
     const readRange = async (offset: number, target: Uint8Array): Promise<void> => from.readRange(name, offset, target);
     return await readImage(await openStream({ sizeBytes, readRange }, seals.keys));
   });
+  if (state === undefined) return undefined;
   const { hashes, fprTarget } = state.filter.plan;
   if (hashes !== config.ldm.hashes || fprTarget !== config.ldm.fprTarget) fail('its filter is not as configured');
   checkSnapshots(state, seals);

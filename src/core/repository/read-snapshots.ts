@@ -4,7 +4,8 @@ import type { Snapshot } from '../format/snapshot.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { manifestCopyName, snapshotName } from '../format/layout.ts';
-import { idsOf, listOptional, listUnlessMissing } from './listing.ts';
+import { readCommitLog } from './commit-log.ts';
+import { commitNumbersOf, idsOf, listOptional, listUnlessMissing } from './listing.ts';
 import type { Listing } from './listing.ts';
 import { readManifest, readManifestCopy } from './manifests.ts';
 
@@ -64,11 +65,28 @@ function isUndeleted({ snapshot }: SnapshotListing): boolean {
 async function readPresent(place: FilePlace, listing: Listing | undefined): Promise<SnapshotReading> {
   const { backend } = place;
   const copyIds = listing?.manifestCopyIds ?? (await listIds(backend, 'manifests.bak'));
-  const ids = listing?.snapshotIds ?? idsOf((await listUnlessMissing(backend, 'snapshots')) ?? []);
+  const foreignNames = [...(listing?.foreignNames ?? [])];
+  const ids = listing?.snapshotIds ?? idsOf((await listUnlessMissing(backend, 'snapshots', foreignNames)) ?? []);
   const reading = newReading(place, false);
   await readInto(reading, ids);
   await noteLost(reading, copyIds, ids);
+  const isOdd = reading.hasMoved || foreignNames.some((name) => name.startsWith(snapshotName('')));
+  if (isOdd) await readUnlisted(reading);
   return reading;
+}
+
+/**
+ * A name that leads to nothing, or that is none of ours, may be that of a snapshot in a damaged answer: without that
+ * snapshot, `latest` would be another one. The commit records know it.
+ */
+async function readUnlisted(reading: SnapshotReading): Promise<void> {
+  const { place, listings, damaged } = reading;
+  const commits = await readCommitLog(place, commitNumbersOf(await listOptional(place.backend, 'index')));
+  const known = new Set([...listings.map(({ id }) => id), ...damaged.keys()]);
+  const ids = [...commits.snapshotIds].filter((id) => !known.has(id));
+  const sizes = await place.backend.sizesOf(ids.map((id) => snapshotName(id)));
+  const present = ids.filter((id) => sizes.has(snapshotName(id)));
+  await readInto(reading, present);
 }
 
 function newReading(place: FilePlace, deleted: boolean): SnapshotReading {

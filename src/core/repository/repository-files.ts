@@ -90,6 +90,18 @@ export class RepositoryFiles {
     return await this.#place.backend.read(name);
   }
 
+  /**
+   * Reads a file whose bytes show whether they are right.
+   * @throws CorruptDataError
+   */
+  async readRight(name: string, isRight: (bytes: Uint8Array) => boolean): Promise<Uint8Array> {
+    return await readSurely(this.#place.backend, name, async (from) => {
+      const bytes = await from.read(name);
+      if (isRight(bytes)) return bytes;
+      throw new CorruptDataError(`${name} is damaged`);
+    });
+  }
+
   /** Reads all snapshots, or all deleted ones that can still be undeleted. */
   async readSnapshots(options: ReadSnapshotsOptions = {}): Promise<ReadSnapshots> {
     return await readSnapshots(this.#place, options);

@@ -129,7 +129,9 @@ export class StorageCheck {
   }
 
   async #isWhole(from: Backend, file: StoredFile, pause: Pause): Promise<boolean> {
-    const { directory, name, sizeBytes } = file;
+    const { directory, name, copy } = file;
+    // The listing may be wrong, too.
+    const sizeBytes = from === this.#backend ? file.sizeBytes : ((await from.sizeOf(copy?.address ?? name)) ?? 0);
     const isCommit = isCommitName(name);
     if (directory !== 'filter' && !isCommit)
       return (await this.#digest(from, file, sizeBytes, pause)) === baseName(name);

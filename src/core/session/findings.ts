@@ -97,6 +97,8 @@ export type Finding =
    * removed.
    */
   | OfKind<'hold-damaged', { severity: 'error'; snapshotId: string; name: string; reason: string }>
+  /** The file with the secret of a hold in another domain cannot be read, so this repository cannot end the hold. */
+  | OfKind<'hold-note-damaged', { severity: 'error'; name: string; reason: string }>
   /** Chunks that snapshots need, and that the domain which should keep them lacks. */
   | OfKind<'borrowed-chunk-missing', { severity: 'error'; name: string; chunkCount: number; exampleId: string }>
   /** The same, if the domain has them and cannot give them. */

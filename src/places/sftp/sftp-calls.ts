@@ -164,11 +164,18 @@ export async function unlessStatus<T>(status: number, action: () => Promise<T>):
   }
 }
 
+/** The server cannot read a file that it has opened. It has no number of its own for a bad disk. */
+export class UnreadableError extends Error {}
+
 /** Returns 0 at the end of the file. */
 async function readOnce(connection: SftpConnection, handle: Buffer, target: Buffer, offset: number): Promise<number> {
   const read = async (): Promise<number> =>
     connection.request<number>((protocol, done) => protocol.read(handle, target, 0, target.length, offset, done));
-  return (await unlessStatus(STATUS.EOF, read)) ?? 0;
+  try {
+    return (await unlessStatus(STATUS.EOF, read)) ?? 0;
+  } catch (error) {
+    throw hasStatus(error, STATUS.FAILURE) ? new UnreadableError('', { cause: error }) : error;
+  }
 }
 
 /** Calls `transfer` for each piece, for several at a time. Resolves when all are done, also if one fails. */

@@ -1,6 +1,7 @@
 import { backendFailure } from '../../core/backend/backend-failure.ts';
 import type { BackendFailure } from '../../core/backend/backend-failure.ts';
 import { STATUS, hasStatus, statusOf } from './sftp-calls.ts';
+import { UnreadableError } from './sftp-calls.ts';
 import { NotDirectoryError, outerOf } from './sftp-directories.ts';
 import { ConnectionLostError, SftpStatusError, WrongAnswerError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
@@ -23,6 +24,8 @@ class ExistsError extends Error {}
 
 /** The file system of the server is full. */
 class FullError extends Error {}
+
+const UNREADABLE_TEXT = 'the server opens it and cannot read it, as on a failing disk';
 
 /** ssh has said more than the reason, such as which host key has changed. */
 const CONNECT_HINT = 'Connect with `sftp` to see all messages. Once that works, run the command again.';
@@ -86,6 +89,7 @@ export function sftpFailure(step: Omit<BackendFailure, 'errno'>, wasConnected: b
   if (cause instanceof ExistsError) return backendFailure({ ...step, errno: 'EEXIST' });
   if (cause instanceof NotDirectoryError) return backendFailure({ ...step, errno: 'ENOTDIR' });
   if (cause instanceof FullError) return backendFailure({ ...step, errno: 'ENOSPC' });
+  if (cause instanceof UnreadableError) return backendFailure({ ...step, errno: 'EIO', reason: UNREADABLE_TEXT });
   if (!(cause instanceof SftpStatusError)) return cause;
   const isExplained = cause.status === STATUS.PERMISSION_DENIED && cause.message !== PERMISSION_TEXT;
   if (isExplained) return backendFailure({ ...step, errno: undefined, kind: 'denied', reason: cause.message });

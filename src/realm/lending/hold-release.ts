@@ -51,9 +51,14 @@ async function release(
   const { keys, damage } = await readHoldKeys(repository, domainId, holdIds);
   const { holds } = await domains.peerOf(domainId);
   await repository.assertLocked();
-  await holds.release(repository.config.repositoryId, [...keys.values()]);
-  await forgetHolds(repository, domainId, [...keys.keys()]);
-  if (damage !== undefined) throw damage;
+  const { repositoryId } = repository.config;
+  await holds.release(repositoryId, [...keys.values()]);
+  // The other domain may have ended holds that this one cannot end.
+  const left = damage.size === 0 ? [] : await holds.existing(repositoryId, [...damage.keys()]);
+  const ended = [...keys.keys(), ...[...damage.keys()].filter((id) => !left.includes(id))];
+  await forgetHolds(repository, domainId, ended);
+  const [reason] = left.map((id) => damage.get(id)!);
+  if (reason !== undefined) throw reason;
 }
 
 /** Returns the holds by domain. None if the repository does not know all packs that may need one. */

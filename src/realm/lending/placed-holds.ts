@@ -1,7 +1,9 @@
-import { CorruptDataError } from '../../core/errors.ts';
 import { HOLDS_DIRECTORY, holdName, parseHoldName } from '../../core/format/layout.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { holdIdOf } from '../agents/hold-secrets.ts';
+import { isAbsent, isDamage } from '../../core/errors.ts';
+import type { LdmError } from '../../core/errors.ts';
+import type { FindingOf } from '../../core/session/findings.ts';
 
 /**
  * The holds of this repository in other domains. Its file is durable before the hold is placed, and is removed after the
@@ -22,26 +24,50 @@ export async function noteHold({ order, assertLocked }: Place, domainId: string,
 interface HoldKeys {
   /** What ends each hold: its secret, or the id of a hold that an earlier build has placed. */
   readonly keys: ReadonlyMap<string, string>;
-  /** About notes without it. These holds cannot be ended. */
-  readonly damage: CorruptDataError | undefined;
+  /** Why notes cannot be read, by hold. These holds cannot be ended. */
+  readonly damage: ReadonlyMap<string, LdmError>;
 }
 
 export async function readHoldKeys(
   { files }: Pick<Repository, 'files'>,
   domainId: string,
-  holdIds: readonly string[],
+  holdIds: Iterable<string>,
 ): Promise<HoldKeys> {
   const keys = new Map<string, string>();
-  let damage: CorruptDataError | undefined;
+  const damage = new Map<string, LdmError>();
   for (const holdId of holdIds) {
     const name = holdName(domainId, holdId);
-    const key = Buffer.from(await files.read(name))
-      .toString('latin1')
-      .trimEnd();
-    if (key === holdId || holdIdOf(key) === holdId) keys.set(holdId, key);
-    else damage ??= new CorruptDataError(`${name} is damaged, so its hold cannot be ended`);
+    try {
+      const note = await files.readRight(name, (bytes) => isKeyOf(holdId, keyIn(bytes)));
+      keys.set(holdId, keyIn(note));
+    } catch (error) {
+      if (isAbsent(error)) continue;
+      if (!isDamage(error)) throw error;
+      damage.set(holdId, error);
+    }
   }
   return { keys, damage };
+}
+
+function keyIn(note: Uint8Array): string {
+  return Buffer.from(note).toString('latin1').trimEnd();
+}
+
+function isKeyOf(holdId: string, key: string): boolean {
+  return key === holdId || holdIdOf(key) === holdId;
+}
+
+/** Finds notes that cannot be read. */
+export async function findDamagedNotes({
+  files,
+}: Pick<Repository, 'files'>): Promise<FindingOf<'hold-note-damaged'>[]> {
+  const findings: FindingOf<'hold-note-damaged'>[] = [];
+  for (const [domainId, holdIds] of await readPlacedHolds({ files })) {
+    const { damage } = await readHoldKeys({ files }, domainId, holdIds);
+    for (const [holdId, { message: reason }] of damage)
+      findings.push({ severity: 'error', kind: 'hold-note-damaged', name: holdName(domainId, holdId), reason });
+  }
+  return findings;
 }
 
 /** Removes the notes of holds that have ended. */

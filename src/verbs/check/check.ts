@@ -5,7 +5,6 @@ import { REALM_NAME, snapshotName } from '../../core/format/layout.ts';
 import { withoutCondemned } from '../../core/repository/listing.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { findWrongCheckpoints } from '../../core/damage/state-comparison.ts';
-import { findDamagedHolds } from '../../core/removing/damaged-holds.ts';
 import type { Finding } from '../../core/session/findings.ts';
 import { findDamage } from '../../core/damage/damage-findings.ts';
 import { extension } from '../../core/session/extension.ts';
@@ -27,6 +26,7 @@ import type { Notice } from '../../core/session/notices.ts';
 import { assertCountable, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
+import { findHoldProblems } from '../../core/removing/damaged-holds.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
 export type { ReadData } from '../../core/damage/pack-selector.ts';
@@ -162,7 +162,7 @@ async function checkRealm(
   // A part of the packs: what other domains keep is in none of them.
   const readsData = readData === true;
   const { borrowed, findings } = await extension().checkBorrowed(context, repository, opened, readsData);
-  const damaged = await findDamagedHolds(repository, opened);
+  const damaged = await findHoldProblems(repository, opened);
   const lost = borrowed.length + heldFor.length === 0 ? [] : await findLostMembership(repository);
   return { borrowed, findings: [...lost, ...findings, ...damaged], heldFor: heldFor.sort() };
 }

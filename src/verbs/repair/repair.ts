@@ -6,7 +6,6 @@ import { assertAllOnline, withoutCondemned } from '../../core/repository/listing
 import type { Repository } from '../../core/repository/repository.ts';
 import { findWrongCheckpoints } from '../../core/damage/state-comparison.ts';
 import { findDamage } from '../../core/damage/damage-findings.ts';
-import { findDamagedHolds } from '../../core/removing/damaged-holds.ts';
 import { FileSizeCheck } from '../../core/damage/file-sizes.ts';
 import { damagedNames } from '../../core/session/findings.ts';
 import type { Finding } from '../../core/session/findings.ts';
@@ -15,6 +14,8 @@ import { uncachedContext } from '../../core/session/context.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
+import { withSureListings } from '../../core/repository/sure-listing.ts';
+import { findHoldProblems } from '../../core/removing/damaged-holds.ts';
 import {
   findLostSnapshots,
   repairConfig,
@@ -68,7 +69,9 @@ export async function repair(context: OperationContext, options: RepairOptions =
 }
 
 async function runRepair(context: OperationContext, options: RepairOptions): Promise<RepairResult> {
-  return await withRepository(uncachedContext(context), 'exclusive', async (repository) => {
+  const uncached = uncachedContext(context);
+  const sure = { ...uncached, backend: withSureListings(uncached.backend) };
+  return await withRepository(sure, 'exclusive', async (repository) => {
     repository.shareBlocks(SHARED_BLOCK_BYTES);
     const judge = new PackJudge(repository);
     // Before the trees are read, so that they are read with their packs.
@@ -98,7 +101,7 @@ async function runRepair(context: OperationContext, options: RepairOptions): Pro
       ...findLostSnapshots(opened, findings),
       ...(await findDamage(after, judge.unreadReports)),
       ...(await sizes.findings(after)),
-      ...(await findDamagedHolds(repository, after)),
+      ...(await findHoldProblems(repository, after)),
       ...copiesMissing,
     ];
     return { actions: plan.actions, remaining, dryRun, ...(fetched === undefined ? {} : { fetched }) };

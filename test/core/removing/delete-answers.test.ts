@@ -29,7 +29,9 @@ test('a delete that cannot reclaim the space because answers are damaged does no
   const { snapshotId } = await repository.backup();
   const backend = new WrongAfterDelete(repository.context.backend);
   const deleting = deleteSnapshots({ ...repository.context, backend }, { selectors: [snapshotId!] });
-  const { text } = describeFailure(await deleting.catch((reason: unknown) => reason));
+  const error: unknown = await deleting.catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: 'UNRELIABLE_READ' });
+  const { text } = describeFailure(error);
   expect(text).toMatch(/the snapshots are deleted, but the space could not be reclaimed/);
   expect(text).not.toMatch(/nothing was changed/i);
 });

@@ -18,6 +18,11 @@ import { ALL, borrowedIds, holdKeysOf, kindsOf, makeSetting } from '../../suppor
 import type { Member } from '../../support/lending-pair.ts';
 import { socketPath, startAgent, statusOf } from '../agents/agent-support.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
+import { check } from '../../../src/verbs/check/check.ts';
+import type { OperationContext } from '../../../src/core/session/context.ts';
+import { releaseHolds } from '../../../src/realm/lending/holds.ts';
+import { repair } from '../../../src/verbs/repair/repair.ts';
+import { FaultyBackend } from '../../support/faulty-backend.ts';
 
 // A hold ends only for who has placed it. Whoever has the realm key file can ask, and knows everything that agents tell.
 
@@ -100,18 +105,48 @@ test('a hold of an earlier build ends with the last snapshot that needs it', asy
   expect(readdirSync(join(holder.place, 'holds'))).toEqual([]);
 });
 
-test('a damaged note keeps its own hold only, and says so', async () => {
+test('a damaged note keeps its own hold only, until the other domain ends it, and check says so', async () => {
   const { owner, holder, source } = await makeSetting();
   await holder.backUp(source, { reliesOn: 'owner' });
   await holder.backUp(source, { reliesOn: 'owner', force: true, tags: ['again'] });
   const notes = join(holder.place, 'holds');
-  const ownerId = await idOf(owner);
-  const damaged = join(notes, `${ownerId}-${'12'.repeat(32)}`);
-  writeFileSync(damaged, readFileSync(join(notes, readdirSync(notes)[0]!)));
+  const name = readdirSync(notes)[0]!;
+  const secret = readFileSync(join(notes, name), 'latin1').trimEnd();
+  writeFileSync(join(notes, name), `${'12'.repeat(32)}\n`);
+  expect(await holder.findings()).toEqual(['hold-note-damaged']);
+  expect((await repair(holder.context)).remaining).toMatchObject([{ kind: 'hold-note-damaged' }]);
   await deleteBackups(holder);
   expect(kindsOf(holder)).toEqual(['hold-not-released']);
+  expect(await owner.holds()).toHaveLength(1);
+  expect(readdirSync(notes)).toEqual([name]);
+  await releaseHolds(owner.context, await idOf(holder), [secret]);
+  await compact(holder.context, ALL);
+  expect(kindsOf(holder)).toEqual(['hold-not-released']);
+  expect(readdirSync(notes)).toEqual([]);
+});
+
+/** The first answer about each note is wrong. */
+class WrongOnce extends FaultyBackend {
+  readonly #asked = new Set<string>();
+
+  override async read(name: string): Promise<Buffer> {
+    const bytes = await super.read(name);
+    if (name.startsWith('holds/') && !this.#asked.has(name)) bytes[3]! ^= 1;
+    this.#asked.add(name);
+    return bytes;
+  }
+}
+
+test('one wrong answer about a note is no damage, and its hold ends', async () => {
+  const { owner, holder, source } = await makeSetting();
+  await holder.backUp(source, { reliesOn: 'owner' });
+  const wrong = (): OperationContext => ({ ...holder.context, backend: new WrongOnce(holder.context.backend) });
+  expect((await check(wrong())).findings).toEqual([]);
+  const selectors = (await holder.snapshots()).map(({ id }) => id);
+  await deleteSnapshots(holder.context, { selectors, reclaim: false });
+  await compact(wrong(), ALL);
+  expect(kindsOf(holder)).toEqual([]);
   expect(await owner.holds()).toEqual([]);
-  expect(readdirSync(notes)).toEqual([`${ownerId}-${'12'.repeat(32)}`]);
 });
 
 test('a domain has a limit of holds, and others have their own', async () => {

@@ -4,7 +4,10 @@ import type { BackendFile } from '../../src/core/backend/backend.ts';
 import { repair } from '../../src/verbs/repair/repair.ts';
 import { check } from '../../src/verbs/check/check.ts';
 import { checkStorage } from '../../src/verbs/check/check-storage.ts';
+import { backendFailure } from '../../src/core/backend/backend-failure.ts';
+import { listKeys } from '../../src/core/repository/keys/key-files.ts';
 import { checkAll, filesIn, setDamageStage } from '../support/damage.ts';
+import { setEncryptedStage } from '../support/encrypted-stage.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
 import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
@@ -78,13 +81,83 @@ test('wrong sizes of a checkpoint are no damage', async () => {
   expect(filesIn(disk, 'quarantine')).toEqual([]);
 });
 
+class WrongListedSizes extends FaultyBackend {
+  readonly #bytes: number;
+
+  constructor(inner: MemoryBackend, bytes: number) {
+    super(inner);
+    this.#bytes = bytes;
+  }
+
+  override async list(directory: string): Promise<BackendFile[]> {
+    const files = await super.list(directory);
+    return files.map((file) => ({ ...file, sizeBytes: file.sizeBytes + this.#bytes }));
+  }
+}
+
 test('wrong sizes in a listing are no damage, also for a check without a key', async () => {
   const { backend: disk } = await setDamageStage(memoryDirectory());
-  class WrongListedSizes extends FaultyBackend {
-    override async list(directory: string): Promise<BackendFile[]> {
-      const files = await super.list(directory);
-      return files.map((file) => ({ ...file, sizeBytes: file.sizeBytes - 1 }));
-    }
+  expect((await checkStorage(simulatedProcess(new WrongListedSizes(disk, -1)))).findings).toEqual([]);
+});
+
+test('wrong sizes in a listing make no key unusable', async () => {
+  const { backend: disk, opened } = await setEncryptedStage(memoryDirectory());
+  const listed = await listKeys(new WrongListedSizes(disk, 1 << 20), opened.config.repository_id);
+  expect(listed.unusable).toEqual([]);
+});
+
+/** Says once of each file of a kind that it does not exist, when it is read or when its size is asked for. */
+class FalselyAbsent extends FaultyBackend {
+  readonly #kind: string;
+  readonly #step: 'read' | 'size';
+  readonly #denied = new Set<string>();
+
+  constructor(inner: MemoryBackend, kind: string, step: 'read' | 'size') {
+    super(inner);
+    this.#kind = kind;
+    this.#step = step;
   }
-  expect((await checkStorage(simulatedProcess(new WrongListedSizes(disk)))).findings).toEqual([]);
+
+  get wrongCount(): number {
+    return this.#denied.size;
+  }
+
+  override async read(name: string): Promise<Buffer> {
+    this.#deny('read', name);
+    return await super.read(name);
+  }
+
+  override async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
+    this.#deny('read', name);
+    await super.readRange(name, offset, target);
+  }
+
+  override async sizeOf(name: string): Promise<number | undefined> {
+    return this.#isFalse('size', name) ? undefined : await super.sizeOf(name);
+  }
+
+  #deny(step: 'read' | 'size', name: string): void {
+    if (!this.#isFalse(step, name)) return;
+    throw backendFailure({ location: this.location, operation: 'read', name, errno: 'ENOENT' });
+  }
+
+  #isFalse(step: 'read' | 'size', name: string): boolean {
+    if (step !== this.#step || !name.startsWith(this.#kind) || this.#denied.has(name)) return false;
+    this.#denied.add(name);
+    return true;
+  }
+}
+
+test.each([
+  ['config', 'read'],
+  ['index/', 'read'],
+  ['snapshots/', 'read'],
+  ['packs/', 'read'],
+  ['packs/', 'size'],
+] as const)('one answer that each %s does not exist (%s) makes repair do nothing', async (kind, step) => {
+  const { backend: disk } = await setDamageStage(memoryDirectory());
+  const absent = new FalselyAbsent(disk, kind, step);
+  expect(await repair(simulatedProcess(absent))).toMatchObject({ actions: [], remaining: [] });
+  expect(absent.wrongCount).toBeGreaterThan(0);
+  expect(filesIn(disk, 'quarantine')).toEqual([]);
 });

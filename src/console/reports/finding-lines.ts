@@ -14,6 +14,7 @@ export function whatHelps(findings: readonly Finding[]): string | undefined {
 /** What `ldm repair` repairs, and what says itself what helps. */
 const OTHERWISE: ReadonlySet<Finding['kind']> = new Set<Finding['kind']>([
   'copy-damaged',
+  'key-damaged',
   'copies-missing',
   'realm-damaged',
   'realm-missing',

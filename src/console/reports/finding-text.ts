@@ -78,7 +78,9 @@ export function messageOf(finding: Finding): string {
         ? `1 chunk that snapshots need is missing or unreadable: ${finding.exampleId}`
         : `${finding.chunkCount} chunks that snapshots need are missing or unreadable, such as ${finding.exampleId}`;
     case 'key-damaged':
-      return `${finding.reason}; its password opens nothing any more, and \`ldm key remove\` removes the file`;
+      return finding.isUnread
+        ? `${finding.reason}; until it can be read, its password opens nothing`
+        : `${finding.reason}; its password opens nothing any more, and \`ldm key remove\` removes the file`;
     case 'key-unused':
       return 'its password does not open the repository: it is left from a rotation of the master key that was interrupted. Another rotation removes it, or `ldm key remove`';
     case 'older-state':
@@ -122,8 +124,9 @@ const GONE = 'the manifest is missing although the snapshot was not deleted';
 
 const LOST = {
   repairable: `${GONE}; \`ldm repair\` can restore it`,
-  'copy-damaged': `${GONE}; its copy is damaged as well`,
-  unrepairable: 'lost: its manifest cannot be read, and there is no copy; what is left of it is in quarantine/',
+  'copy-damaged': `${GONE}; its copy cannot be read either`,
+  unrepairable:
+    'lost: neither its manifest nor a copy of it can be read. What was damaged is in quarantine/; what may not be read now is where it was',
   gone: `${GONE}, and there is no copy. If an older state of the repository was put in its place, put the newer one back; \`ldm compact --forget-lost\` gives the snapshot up`,
 };
 

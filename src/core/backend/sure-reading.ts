@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import { sha256 } from '../crypto/sha256.ts';
-import { CorruptDataError, UnreliableReadError, UnsupportedFormatError } from '../errors.ts';
+import { CorruptDataError, UnreliableReadError, UnsupportedFormatError, isAbsent } from '../errors.ts';
 import { baseName } from '../format/layout.ts';
 import type { Backend } from './backend.ts';
 import { PassingBackend } from './passing-backend.ts';
@@ -12,7 +12,7 @@ export const READS_MAX = 5;
 /**
  * Reads a file, or a part of it, and makes something of it. One wrong answer says nothing about what is stored: memory,
  * cables, servers and proxies fail too. So what is wrong is read again, from where it is stored, until it is right or
- * the same wrong bytes have come twice.
+ * the same wrong bytes have come twice. Nor does one answer that a file is missing, which has a size.
  * @param read - reads from the place that it gets, which is `backend`, and throws `CorruptDataError` if that is wrong
  * @throws CorruptDataError if what is stored is damaged
  * @throws UnreliableReadError if every answer is wrong in another way
@@ -21,7 +21,8 @@ export async function readSurely<T>(backend: Backend, name: string, read: (from:
   try {
     return await read(backend);
   } catch (error) {
-    if (!isWrong(error)) throw error;
+    const isContradicted = isAbsent(error) && (await backend.sizeOf(name)) !== undefined;
+    if (!isWrong(error) && !isContradicted) throw error;
     return await readAgain(backend, name, read);
   }
 }

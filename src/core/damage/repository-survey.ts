@@ -128,7 +128,8 @@ async function keyProblems(files: Repository['files'], isFinding: (error: unknow
   const unused = await files.unusedKeyIds();
   return [
     ...damaged.map(({ id: keyId, error }): Finding => {
-      return { severity: 'error', kind: 'key-damaged', keyId, reason: error.message };
+      const isUnread = !(error instanceof CorruptDataError);
+      return { severity: 'error', kind: 'key-damaged', keyId, isUnread, reason: error.message };
     }),
     ...unused.map((keyId): Finding => ({ severity: 'warning', kind: 'key-unused', keyId })),
   ];

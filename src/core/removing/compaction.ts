@@ -137,12 +137,12 @@ export class Compaction {
     await this.#repository.commits.merge(commits, [...ids]);
   }
 
-  /** If a copy remained after its manifest or the chunks of its snapshot, the snapshot would look lost. */
+  /** If a copy remained after its manifest or chunks, also one that a wrong listing lacks, the snapshot would look lost. */
   #copiesGivenUp(): string[] {
     const { listing, damage } = this.#opened;
     const givenUp = new Set([...listing.deletedIds, ...damage.lostSnapshots]);
     for (const id of listing.snapshotIds) givenUp.delete(id);
-    return listing.manifestCopyIds.filter((id) => givenUp.has(id)).map((id) => manifestCopyName(id));
+    return [...givenUp].map((id) => manifestCopyName(id));
   }
 
   /** Returns packs that a segment lists but that do not exist, left by a killed command. None if they may be needed. */

@@ -196,7 +196,7 @@ class StateOpening {
     const listed = new Set([...this.#listing.snapshotIds, ...this.#listing.deletedIds]);
     for (const id of this.#listing.manifestCopyIds.filter((each) => !listed.has(each))) {
       if ((await this.#snapshots.recall(id)) !== undefined) continue;
-      this.#snapshots.damaged.set(id, `${snapshotName(id)} is gone, and its copy ${manifestCopyName(id)} is damaged`);
+      this.#snapshots.damaged.set(id, `${snapshotName(id)} is gone, and ${manifestCopyName(id)} is unreadable`);
     }
     const lost = [...this.#known.snapshots].filter(([id]) => !listed.has(id));
     const lostIds: string[] = [];

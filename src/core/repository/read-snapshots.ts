@@ -70,7 +70,7 @@ async function readPresent(place: FilePlace, listing: Listing | undefined): Prom
   const reading = newReading(place, false);
   await readInto(reading, ids);
   await noteLost(reading, copyIds, ids);
-  const isOdd = reading.hasMoved || foreignNames.some((name) => name.startsWith(snapshotName('')));
+  const isOdd = reading.lacksListed || foreignNames.some((name) => name.startsWith(snapshotName('')));
   if (isOdd) await readUnlisted(reading);
   return reading;
 }
@@ -90,7 +90,7 @@ async function readUnlisted(reading: SnapshotReading): Promise<void> {
 }
 
 function newReading(place: FilePlace, deleted: boolean): SnapshotReading {
-  return { place, deleted, listings: [], copied: new Map(), damaged: new Map(), hasMoved: false };
+  return { place, deleted, listings: [], copied: new Map(), damaged: new Map(), hasMoved: false, lacksListed: false };
 }
 
 function resultOf(reading: SnapshotReading, listings: readonly SnapshotListing[]): ReadSnapshots {
@@ -133,6 +133,8 @@ interface SnapshotReading {
   readonly copied: Map<string, string>;
   readonly damaged: Map<string, string>;
   hasMoved: boolean;
+  /** Whether a name in a listing leads to nothing. */
+  lacksListed: boolean;
 }
 
 async function listIds(backend: Backend, directory: string): Promise<string[]> {
@@ -148,7 +150,7 @@ async function readInto(reading: SnapshotReading, ids: readonly string[]): Promi
     } catch (error) {
       // Deleted or undeleted by another process since the listing.
       if (isAbsent(error)) {
-        reading.hasMoved = true;
+        reading.hasMoved = reading.lacksListed = true;
         continue;
       }
       if (!isDamage(error)) throw error;

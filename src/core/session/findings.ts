@@ -38,8 +38,8 @@ export type UnreadableFile =
     >
   | OfKind<'segment-damaged', { severity: 'error'; segmentId: string; reason: string }>
   | OfKind<'condemnation-damaged', { severity: 'error'; condemnationId: string; reason: string }>
-  /** A key file: its password opens nothing. `keyId`: its name. */
-  | OfKind<'key-damaged', { severity: 'error'; keyId: string; reason: string }>
+  /** A key file: its password opens nothing. `keyId`: its name. `isUnread`: it may be sound, and cannot be read now. */
+  | OfKind<'key-damaged', { severity: 'error'; keyId: string; isUnread: boolean; reason: string }>
   /** `realm-damaged`: the membership in a realm. Joining again writes it anew. `commit-damaged`: a commit record. */
   | OfKind<
       'config-damaged' | 'checkpoint-damaged' | 'realm-damaged' | 'commit-damaged',

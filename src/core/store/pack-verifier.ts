@@ -71,18 +71,18 @@ export class PackVerifier {
     for (let count = 0; count < READS_MAX; count += 1) {
       const report = await this.#verifyOnce(pack, copyId);
       if (report === undefined) continue;
-      const isMissing = report.bytesRead === 0;
-      if (report.problems.length === 0 || isMissing || wrong.some((other) => isSameResult(other, report)))
+      const isOffline = report.bytesRead === 0 && report.problems[0]?.kind === 'unreadable';
+      if (report.problems.length === 0 || isOffline || wrong.some((other) => isSameResult(other, report)))
         return report;
       wrong.push(report);
     }
     throw unreliable(this.#backend, packName(copyId));
   }
 
-  /** Returns undefined if an answer of another machine ended before the pack does. */
+  /** Returns undefined if an answer of another machine ended before the pack does, or the pack was not there any more. */
   async #verifyOnce(pack: PackContents, copyId: string): Promise<PackReport | undefined> {
     return await this.#withoutOldSize(pack, async () => this.#verifyData(pack, copyId)).catch((error: unknown) => {
-      if (error instanceof CorruptDataError) return undefined;
+      if (error instanceof CorruptDataError || isAbsent(error)) return undefined;
       if (!isOffline(error)) throw error;
       return { pack, problems: [unreadable(error)], damagedChunks: allChunks(pack), bytesRead: 0 };
     });

@@ -146,7 +146,7 @@ function findingAbout({ directory, name }: StoredFile, problem: Error): Finding 
   const found = { severity: 'error', reason: problem.message } as const;
   switch (directory) {
     case 'keys':
-      return { ...found, kind: 'key-damaged', keyId: id };
+      return { ...found, kind: 'key-damaged', keyId: id, isUnread: problem instanceof BackendError };
     case 'condemned':
       return { ...found, kind: 'condemnation-damaged', condemnationId: id };
     case 'manifests.bak':

@@ -24,7 +24,7 @@ export function describeAction(action: RepairAction): ActionText {
     case 'snapshot-rewritten':
       return about(snapshotName(action.snapshotId), (file) => `write ${file} again from its copy or a checkpoint`);
     case 'snapshot-quarantined': {
-      const loss = action.isRewritten ? '' : '; the snapshot is lost, because there is no copy of this file';
+      const loss = action.isRewritten ? '' : '; the snapshot is lost, because no copy of this file can be read';
       return about(snapshotName(action.snapshotId), (file) => setAside(file) + loss);
     }
     case 'deleted-snapshot-quarantined':

@@ -71,7 +71,12 @@ describe('findingFields', () => {
     [{ severity: 'error', kind: 'segment-damaged', segmentId: id, reason: 'bad' }, `index/${id}`, 'bad'],
     [{ severity: 'error', kind: 'condemnation-damaged', condemnationId: id, reason: 'bad' }, `condemned/${id}`, 'bad'],
     [
-      { severity: 'error', kind: 'key-damaged', keyId: id, reason: 'bad' },
+      { severity: 'error', kind: 'key-damaged', keyId: id, isUnread: true, reason: 'denied' },
+      `keys/${id}`,
+      'denied; until it can be read, its password opens nothing',
+    ],
+    [
+      { severity: 'error', kind: 'key-damaged', keyId: id, isUnread: false, reason: 'bad' },
       `keys/${id}`,
       'bad; its password opens nothing any more, and `ldm key remove` removes the file',
     ],
@@ -89,13 +94,13 @@ describe('findingFields', () => {
     [
       { severity: 'error', kind: 'snapshot-lost', snapshotId: id, outlook: 'copy-damaged' },
       `snapshots/${id}`,
-      'the manifest is missing although the snapshot was not deleted; its copy is damaged as well',
+      'the manifest is missing although the snapshot was not deleted; its copy cannot be read either',
       { snapshots: [id] },
     ],
     [
       { severity: 'error', kind: 'snapshot-lost', snapshotId: id, outlook: 'unrepairable' },
       `snapshots/${id}`,
-      'lost: its manifest cannot be read, and there is no copy; what is left of it is in quarantine/',
+      'lost: neither its manifest nor a copy of it can be read. What was damaged is in quarantine/; what may not be read now is where it was',
       { snapshots: [id] },
     ],
     [

@@ -26,7 +26,7 @@ const ACTIONS: ReadonlyArray<[RepairAction, string | undefined, string]> = [
   [
     { kind: 'snapshot-quarantined', snapshotId: id, isRewritten: false },
     `snapshots/${id}`,
-    `set aside snapshots/${id}, which is damaged; the snapshot is lost, because there is no copy of this file`,
+    `set aside snapshots/${id}, which is damaged; the snapshot is lost, because no copy of this file can be read`,
   ],
   [
     { kind: 'deleted-snapshot-quarantined', snapshotId: id, isRewritten: true },

@@ -54,6 +54,8 @@ test.each(Object.keys(WRONG))('latest is the newest snapshot although all listin
   const context: OperationContext = { ...repository.context, backend };
   const target = join(repository.directory, 'restored');
   expect((await restore(context, { selector: 'latest', target })).snapshotId).toBe(newest);
-  const { snapshots } = await deleteSnapshots(context, { selectors: ['latest'], reclaim: false });
+  const { snapshots } = await deleteSnapshots(context, { selectors: ['latest'] });
   expect(snapshots.map(({ id }) => id)).toEqual([newest]);
+  // No copy of the manifest is left, which would make the snapshot look lost.
+  await repository.expectClean();
 });

@@ -211,10 +211,11 @@ async function readKeys(
 }
 
 async function readKey(backend: Backend, { name, sizeBytes }: BackendFile, repositoryId: string): Promise<KeyFile> {
-  if (sizeBytes > MAX_KEY_FILE_BYTES) {
-    throw new CorruptDataError(`${name}: ${sizeBytes} bytes, more than the limit of ${MAX_KEY_FILE_BYTES}`);
-  }
   const bytes = await readSurely(backend, name, async (from) => {
+    const bytesNow = from === backend ? sizeBytes : ((await from.sizeOf(name)) ?? 0);
+    if (bytesNow > MAX_KEY_FILE_BYTES) {
+      throw new CorruptDataError(`${name}: ${bytesNow} bytes, more than the limit of ${MAX_KEY_FILE_BYTES}`);
+    }
     const read = await from.read(name);
     if (sha256(read) === baseName(name)) return read;
     throw new CorruptDataError(`${name}: its name is not the SHA-256 of its bytes`);

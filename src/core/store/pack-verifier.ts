@@ -71,8 +71,8 @@ export class PackVerifier {
     for (let count = 0; count < READS_MAX; count += 1) {
       const report = await this.#verifyOnce(pack, copyId);
       if (report === undefined) continue;
-      const isOffline = report.bytesRead === 0 && report.problems[0]?.kind === 'unreadable';
-      if (report.problems.length === 0 || isOffline || wrong.some((other) => isSameResult(other, report)))
+      const wasOffline = report.bytesRead === 0 && report.problems[0]?.kind === 'unreadable';
+      if (report.problems.length === 0 || wasOffline || wrong.some((other) => isSameResult(other, report)))
         return report;
       wrong.push(report);
     }

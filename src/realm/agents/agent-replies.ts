@@ -1,9 +1,28 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** What a request to an agent is answered with. */
 export interface Reply {
   readonly status: number;
   readonly body?: Uint8Array | undefined;
+}
+
+/**
+ * Waits until an answer is sent, or cannot be. One that waits behind another answer on its connection is not told when
+ * that closes.
+ */
+export async function closeOf(response: ServerResponse, socket: Socket): Promise<void> {
+  if (socket.destroyed) return;
+  // A client may send many requests without a wait.
+  socket.setMaxListeners(0);
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      socket.off('close', end);
+      resolve();
+    };
+    socket.once('close', end);
+    response.once('close', end);
+  });
 }
 
 /** A request that is answered with this status and nothing else. */

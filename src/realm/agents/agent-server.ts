@@ -15,7 +15,7 @@ import { prepareSocket, protectSocket, readCertificate } from './agent-place.ts'
 import type { AgentPlace } from './agent-place.ts';
 import { MAX_ASKED_HOLDS, MAX_ASKED_IDS, MAX_HELD_IDS } from './peer.ts';
 import type { AgentService } from './peer.ts';
-import { RequestFailure, found, json, readItems } from './agent-replies.ts';
+import { RequestFailure, closeOf, found, json, readItems } from './agent-replies.ts';
 import type { Reply } from './agent-replies.ts';
 import { encodeHeldPlanes } from '../planes/held-planes.ts';
 import type { HeldPlane } from '../planes/held-planes.ts';
@@ -167,7 +167,7 @@ export class AgentServer {
       response.writeHead(status, { 'content-length': body.length, ...(this.#server === undefined && CLOSE) });
       response.end(body);
       // Until then, the answer takes memory.
-      if (isOpen) await new Promise<void>((resolve) => response.once('close', () => resolve()));
+      if (isOpen) await closeOf(response, request.socket);
     } finally {
       this.#runningCount -= 1;
     }

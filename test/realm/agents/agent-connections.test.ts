@@ -8,6 +8,7 @@ import type { AgentEndpoint } from '../../../src/core/format/domain-records.ts';
 import { STRANGERS_PER_NETWORK_MAX, networkOf } from '../../../src/realm/agents/agent-connections.ts';
 import { FAKE_STATUS } from '../../support/fake-agent-service.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { Gate } from '../../support/fake-agent-service.ts';
 import { TOKEN, socketPath, startAgent, tlsPlace } from './agent-support.ts';
 
 const HALF = 'POST /v1/ask HTTP/1.1\r\nhost: agent\r\nautho';
@@ -136,4 +137,24 @@ test.each([
   ['::1', '0:0:0:0'],
 ])('the network of %s is %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
+});
+
+test('requests that were sent without a wait on a connection that has closed are not counted for ever', async () => {
+  const path = socketPath();
+  const gate = new Gate();
+  const status = async (): Promise<typeof FAKE_STATUS> => (await gate.pass(), FAKE_STATUS);
+  const { client } = await startAgent({ kind: 'socket', path }, { status }, { requestsMax: 2 });
+  const socket = connect(path);
+  socket.write(RIGHT.repeat(4));
+  await waitUntil(() => gate.arrivedCount === 2, 'two requests');
+  socket.destroy();
+  gate.open();
+  const isAnswered = async (): Promise<boolean> =>
+    client.ask(Buffer.alloc(20)).then(
+      () => true,
+      () => false,
+    );
+  // The limit of the test ends it.
+  while (!(await isAnswered()));
+  expect(await client.status()).toEqual(FAKE_STATUS);
 });

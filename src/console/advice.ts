@@ -64,6 +64,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'leave-realm-there': 'Run `ldm realm leave` there.',
   'release-there': 'It has ended because the other domain no longer needs it.',
   'choose-domain-name': 'Choose another name with --name.',
+  'accept-older-copies':
+    'Nothing was changed. Try to read its disk in another way, such as from a copy. --allow-missing uses the older copies of another group: what was saved since is missing then.',
   'add-group': 'Nothing was changed. Add another group first with `ldm group add`.',
   'change-copies': 'Nothing was changed. Add another group first, or keep fewer copies: see `ldm group copies --help`.',
   'copy-to-groups':

@@ -135,7 +135,12 @@ export async function removeGroup(context: OperationContext, name: string): Prom
         advice: { code: 'drain-group', subject: name },
       });
     }
-    return await changes.remove(name, true, async () => repository.groups?.copyMetadata?.(repository.assertLocked));
+    const removed = await changes.remove(name, true, async () =>
+      repository.groups?.copyMetadata?.(repository.assertLocked),
+    );
+    // Nothing is copied there at the end of the command.
+    group.giveUp();
+    return removed;
   });
 }
 

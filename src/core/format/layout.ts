@@ -126,9 +126,10 @@ export function stateName(number: number): string {
   return `index/state-${String(number).padStart(STATE_DIGITS, '0')}-${randomBytes(4).toString('hex')}`;
 }
 
-/** Whether a name is that of a state of the copies in a group. */
-export function isStateName(name: string): boolean {
-  return STATE_NAME.test(name);
+/** Returns the number of a state of the copies in a group; undefined if a name is not that of one. */
+export function parseStateName(name: string): number | undefined {
+  const [, digits] = STATE_NAME.exec(name) ?? [];
+  return digits === undefined ? undefined : Number(digits);
 }
 
 /** Whether a file in `index` is no segment. */

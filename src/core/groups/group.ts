@@ -19,10 +19,11 @@ export class Group {
   readonly #repositoryId: string;
   readonly #repository: string;
   #offlineReason: string | undefined;
-  #isGivenUp = false;
   #isFull = false;
   /** Why it takes nothing new, although it can be reached and has room. Undefined if it does, as far as is known. */
   writeFailure: string | undefined;
+  /** Whether nothing is expected of it any more. */
+  isGivenUp = false;
   /** The number of changes so far, and of those that are durable. */
   #changes = 0;
   #durableChanges = 0;
@@ -58,13 +59,13 @@ export class Group {
 
   /** Whether packs that are nowhere else may be here. */
   get mayHaveMore(): boolean {
-    return !this.isOnline && !this.#isGivenUp;
+    return !this.isOnline && !this.isGivenUp;
   }
 
   /** From now on, packs that are in no other group count as lost. */
   giveUp(): void {
     this.#offlineReason ??= 'it is given up';
-    this.#isGivenUp = true;
+    this.isGivenUp = true;
   }
 
   /** Whether new packs may be tried here. */
@@ -137,10 +138,10 @@ export class Group {
 
   /** Writes a whole file. `verify` runs right before its name appears. */
   async write(name: string, pieces: readonly Uint8Array[], verify?: Verify, isNew?: boolean): Promise<void> {
-    const sizeBytes = pieces.reduce((total, piece) => total + piece.length, 0);
-    this.#assertRoom(sizeBytes);
-    // Before it is written: several packs may be under way.
-    this.#packBytes += sizeBytes;
+    // The capacity is that of packs: what is small must not lack copies because of it.
+    const sizeBytes = name.startsWith('packs/') ? pieces.reduce((total, piece) => total + piece.length, 0) : 0;
+    if (sizeBytes > 0) this.#assertRoom(sizeBytes);
+    this.#packBytes += sizeBytes; // Several packs may be under way.
     try {
       await this.#assertThere();
       await this.run(async (backend) => {

@@ -1,7 +1,7 @@
 import type { Verify } from '../backend/backend.ts';
 import { readSurely } from '../backend/sure-reading.ts';
 import { isAbsent, isDamage, isDenied, isOffline } from '../errors.ts';
-import { METADATA_DIRECTORY, isStateName, stateName } from '../format/layout.ts';
+import { METADATA_DIRECTORY, parseStateName, stateName } from '../format/layout.ts';
 import { decodeMetadataState, encodeMetadataState } from '../format/metadata-state.ts';
 import type { MetadataState } from '../format/metadata-state.ts';
 import { isOwnName } from '../format/own-names.ts';
@@ -36,7 +36,7 @@ export class MetadataCopy {
     for (const { name, sizeBytes, isForeign } of await group.list(METADATA_DIRECTORY)) {
       if (isForeign === true) continue;
       const inner = name.slice(METADATA_DIRECTORY.length + 1);
-      if (isStateName(inner)) stateNames.unshift(inner);
+      if (parseStateName(inner) !== undefined) stateNames.unshift(inner);
       else if (isOwnName(inner)) sizes.set(inner, sizeBytes);
     }
     return new MetadataCopy(group, { sizes, stateNames, state: await readNewest(group, stateNames) });
@@ -50,6 +50,11 @@ export class MetadataCopy {
   /** Undefined if there is none that can be read. */
   get state(): MetadataState | undefined {
     return this.#state;
+  }
+
+  /** The number of the newest state by its name, although that state may be damaged; 0 if there is none. */
+  get newestNumber(): number {
+    return parseStateName(this.#stateNames[0] ?? '') ?? 0;
   }
 
   /** Whether anything was written or removed since the newest state. */

@@ -10,16 +10,18 @@ export function groupReporter(
   onNotice: (notice: Notice) => void = () => undefined,
 ): () => void {
   const reported = new Set<string>();
+  let packsReported = 0;
   return () => {
-    for (const { entry, offlineReason, writeFailure } of groups?.all ?? []) {
+    for (const { entry, offlineReason, writeFailure, isGivenUp } of groups?.all ?? []) {
       const { id, name, place: at } = entry;
       const reason = offlineReason ?? writeFailure;
-      if (reason === undefined || reported.has(id)) continue;
+      if (reason === undefined || isGivenUp || reported.has(id)) continue;
       reported.add(id);
       if (offlineReason === undefined) onNotice({ kind: 'group-not-written', name, reason });
       else onNotice({ kind: 'group-offline', name, at, reason });
     }
     const packCount = groups?.shortCount() ?? 0;
-    if (packCount > 0) onNotice({ kind: 'fewer-copies', packCount });
+    if (packCount > packsReported) onNotice({ kind: 'fewer-copies', packCount });
+    packsReported = packCount;
   };
 }

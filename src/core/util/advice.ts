@@ -29,6 +29,7 @@ export type AdviceCode =
   | 'list-groups'
   | 'name-group'
   | 'name-missing-groups'
+  | 'accept-older-copies'
   | 'add-group'
   | 'copy-to-groups'
   | 'change-copies'

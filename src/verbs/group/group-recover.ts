@@ -6,6 +6,8 @@ import { waitingContext } from '../../core/session/context.ts';
 import { accessOptions } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
+import type { StorageGroup } from '../../core/format/group-list.ts';
+import type { FoundCopies } from '../../core/repository/groups/found-copies.ts';
 
 export interface GroupRecovery extends Recovered {
   readonly repositoryId: string;
@@ -14,17 +16,19 @@ export interface GroupRecovery extends Recovered {
   readonly from: readonly string[];
   /** Groups of the repository that were not found. */
   readonly missing: readonly string[];
+  /** Groups with newer copies that are damaged, and were not used. */
+  readonly damaged: readonly string[];
 }
 
 export interface GroupRecoveryOptions {
-  /** Accepts that a group which cannot be reached may have a newer state. Default: false. */
+  /** Accepts that a group which cannot be reached, or whose copies are damaged, may have a newer state. Default: false. */
   readonly allowMissing?: boolean;
 }
 
 /**
  * Makes a repository again, in an empty place, of the copies that its groups have: the place where it was is lost. The other
  * groups that are known at the given places are used, too.
- * @throws RefusedError if the place is not empty, a group cannot be reached, or none has a copy
+ * @throws RefusedError if the place is not empty, a group cannot be reached or has damaged copies, or none has a copy
  */
 export async function recoverFromGroups(
   context: OperationContext,
@@ -34,22 +38,37 @@ export async function recoverFromGroups(
   beginPhase(context.progress, 'recovering');
   const found = await findCopies(places, context.openPlace);
   try {
-    const missing = found.missing.map(({ name }) => name);
-    if (missing.length > 0 && !allowMissing) {
-      const where = found.missing.map(({ name, place }) => `${name} at ${place}`).join(', ');
-      throw new RefusedError(`not every group of the repository can be reached: ${where}`, {
-        advice: { code: 'name-missing-groups' },
-      });
-    }
+    if (!allowMissing) assertNewest(found);
     const recovered = await recoverMetadata(accessOptions(waitingContext(context), 'exclusive'), found);
     return {
       ...recovered,
       repositoryId: found.repositoryId,
       location: context.backend.location,
       from: found.newest.map(({ group }) => group.entry.name),
-      missing,
+      missing: namesOf(found.missing),
+      damaged: namesOf(found.damaged),
     };
   } finally {
     await found.close();
   }
+}
+
+/** @throws RefusedError if there may be a newer state than the one that was found */
+function assertNewest({ missing, damaged }: FoundCopies): void {
+  if (missing.length > 0)
+    throw new RefusedError(`not every group of the repository can be reached: ${placesOf(missing)}`, {
+      advice: { code: 'name-missing-groups' },
+    });
+  if (damaged.length > 0)
+    throw new RefusedError(`the newest copies are damaged: those in the group ${placesOf(damaged)}`, {
+      advice: { code: 'accept-older-copies' },
+    });
+}
+
+function placesOf(groups: readonly StorageGroup[]): string {
+  return groups.map(({ name, place }) => `${name} at ${place}`).join(', ');
+}
+
+function namesOf(groups: readonly StorageGroup[]): string[] {
+  return groups.map(({ name }) => name);
 }

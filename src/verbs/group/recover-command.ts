@@ -21,7 +21,10 @@ export function defineGroupRecover(group: Command, runner: CommandRunner): void 
       '<places...>',
       'where groups of it are now, written as for group add; one is enough if the others have not moved',
     )
-    .option('--allow-missing', 'go on although a group that cannot be reached may have a newer state')
+    .option(
+      '--allow-missing',
+      'go on although a group that cannot be reached, or whose copies are damaged, may have a newer state',
+    )
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

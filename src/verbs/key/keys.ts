@@ -8,6 +8,7 @@ import { accessOptions } from '../../core/session/session.ts';
 import type { OperationContext, PasswordSource } from '../../core/session/context.ts';
 import { assertNotReplaced, rememberEncrypted } from '../../core/session/repository-memory.ts';
 import { assertFullRole, withNewPassword, withUnlocked } from '../../core/session/unlock.ts';
+import { groupReporter } from '../../core/session/group-reporter.ts';
 
 export type { KeyListing, ListedKey, UnusableKey } from '../../core/repository/keys/key-files.ts';
 export type { KeyRole } from '../../core/format/key-file.ts';
@@ -55,9 +56,12 @@ export async function changeKeys<T>(
     await assertPresent(changes, opened);
     return await work(changes);
   };
-  return await store.change(mode, workUnlessRemoved, (error) =>
-    context.onNotice?.({ kind: 'lock-not-released', reason: error instanceof Error ? error.message : String(error) }),
-  );
+  return await store.change(mode, workUnlessRemoved, {
+    onUnreleased: (error) =>
+      context.onNotice?.({ kind: 'lock-not-released', reason: error instanceof Error ? error.message : String(error) }),
+    // A key that was removed is still in a group that cannot be reached.
+    onGroups: (placed) => groupReporter(placed, context.onNotice)(),
+  });
 }
 
 async function assertPresent(changes: KeyChanges, opened: readonly { readonly id: string }[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -15,6 +15,12 @@ import { fill, flipByte, makeGrouped, makeTwice } from '../../support/grouped-re
 import type { GroupedRepository } from '../../support/grouped-repository.ts';
 import { runLdmHere } from '../../support/run-ldm-here.ts';
 import { filesOf } from '../../support/test-repository.ts';
+import { setGroupState } from '../../../src/verbs/group/groups.ts';
+import { changeRepositoryPassword } from '../../../src/verbs/key/keys.ts';
+import type { Notice } from '../../../src/core/session/notices.ts';
+import { keepDirectory } from '../../support/kept-directory.ts';
+import { backUp, makeStage } from '../../support/lost-places.ts';
+import { testPassword } from '../../support/test-password.ts';
 
 function ownPlace({ directory }: GroupedRepository): string {
   return join(directory, 'repository');
@@ -56,7 +62,7 @@ describe('the copies of the metadata', () => {
     await repository.backup();
     repository.mount('b');
     rmSync(join(repository.place('a'), 'metadata'), { recursive: true });
-    expect(await statesOf(repository)).toEqual(['none', 'current']);
+    expect(await statesOf(repository)).toEqual(['none', 'outdated']);
     await addGroup(repository.context, { name: 'c', place: repository.place('c') });
     await repository.backup();
     expect(await statesOf(repository)).toEqual(['current', 'current', 'current']);
@@ -109,6 +115,82 @@ describe('the copies of the metadata', () => {
     await recover(repository, 'b');
     await repository.expectClean();
     await repository.expectRestored();
+  });
+});
+
+describe('copies of the metadata that are not current', () => {
+  /** Something was backed up while the group b was away, so only a has copies of that. */
+  async function makeStale(): Promise<GroupedRepository> {
+    const repository = await makeTwice();
+    repository.unmount('b');
+    fill(repository, 'two', 2);
+    await repository.backup();
+    repository.mount('b');
+    return repository;
+  }
+
+  it('are not taken for the newest ones if those are damaged, unless that is accepted', async () => {
+    const repository = await makeStale();
+    const state = copiesIn(repository, 'a', 'index').find((name) => name.startsWith('state-'));
+    flipByte(join(repository.place('a'), 'metadata', 'index', state!), 100);
+    await expect(recover(repository, 'a')).rejects.toThrow('are damaged');
+    const { context } = repository;
+    for (const names of [['a', 'b'], ['b']]) {
+      const places = names.map((name) => repository.place(name));
+      await expect(recoverFromGroups(context, places)).rejects.toThrow('the newest copies are damaged');
+    }
+    expect(existsSync(ownPlace(repository))).toBe(false);
+    const recovered = await recoverFromGroups(context, [repository.place('b')], { allowMissing: true });
+    expect(recovered).toMatchObject({ snapshotCount: 1, from: ['b'], damaged: ['a'] });
+  });
+
+  it('are outdated even if all groups have the same ones', async () => {
+    const repository = await makeTwice();
+    const kept = ['a', 'b'].map((name) => keepDirectory(join(repository.place(name), 'metadata')));
+    fill(repository, 'two', 2);
+    await repository.backup();
+    for (const reset of kept) reset();
+    expect(await statesOf(repository)).toEqual(['outdated', 'outdated']);
+    await repository.backup();
+    expect(await statesOf(repository)).toEqual(['current', 'current']);
+  });
+
+  it('are made in read-only groups, too, and in those that have reached their capacity', async () => {
+    const repository = await makeTwice();
+    for (const name of ['a', 'b']) await setGroupState(repository.context, name, 'read-only');
+    await repository.backup();
+    expect(await statesOf(repository)).toEqual(['current', 'current']);
+    await recover(repository, 'a');
+    expect(await listSnapshots(repository.context)).toHaveLength(2);
+    for (const name of ['c', 'd'])
+      await addGroup(repository.context, { name, place: repository.place(name), capacityBytes: 20_000 });
+    fill(repository, 'two', 2, 10_000);
+    repository.notices.length = 0;
+    await repository.backup();
+    expect(repository.notices.filter(({ kind }) => kind === 'group-not-written')).toEqual([]);
+    expect(await statesOf(repository)).toEqual(['current', 'current', 'current', 'current']);
+  });
+});
+
+describe('a group that cannot be reached', () => {
+  it('is named when a key is replaced, which stays in its copies', async () => {
+    const stage = await makeStage({ run: backUp, isEncrypted: true });
+    renameSync(join(stage.directory, 'b'), join(stage.directory, 'away'));
+    const notices: Notice[] = [];
+    const context = { ...stage.context, onNotice: (notice: Notice) => void notices.push(notice) };
+    await changeRepositoryPassword(context, { newPassword: testPassword('new password') });
+    expect(notices).toMatchObject([{ kind: 'group-offline', name: 'b' }]);
+  });
+
+  it('is not expected of one that was removed, and what a backup has not copied is said once', async () => {
+    const repository = await makeTwice(['a', 'b', 'c']);
+    await drainGroup(repository.context, 'c');
+    await removeGroup(repository.context, 'c');
+    expect(repository.notices).toEqual([]);
+    repository.unmount('b');
+    fill(repository, 'two', 2);
+    await repository.backup();
+    expect(repository.notices.map(({ kind }) => kind)).toEqual(['group-offline', 'fewer-copies']);
   });
 });
 

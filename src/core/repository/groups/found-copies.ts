@@ -22,6 +22,8 @@ export interface FoundCopies {
   readonly older: readonly MetadataCopy[];
   /** The groups of the repository that were not found. A newer state may be there. */
   readonly missing: readonly StorageGroup[];
+  /** The groups that have a newer state, which is damaged. */
+  readonly damaged: readonly StorageGroup[];
   readonly close: () => Promise<void>;
 }
 
@@ -107,7 +109,12 @@ class CopySearch {
     const states = [...this.#copies.values()].flatMap(({ state }) => state ?? []);
     const state = states.filter(({ repositoryId }) => repositoryId === this.#repositoryId).toSorted(compareStates)[0];
     if (state !== undefined) return state;
-    const names = [...this.#copies.values()].map(({ group }) => group.entry.place).join(', ');
+    const copies = [...this.#copies.values()];
+    const names = copies.map(({ group }) => group.entry.place).join(', ');
+    if (copies.some(({ newestNumber }) => newestNumber > 0))
+      throw new RefusedError(`the copies of the configuration in ${names} are damaged`, {
+        hint: 'Nothing was changed. Name other groups of the repository.',
+      });
     throw new RefusedError(`no copy of the configuration, the snapshots and the index is in ${names}`, {
       hint: 'Nothing was changed. Only groups of a repository with two copies or more have them. Name other groups of it.',
     });
@@ -122,6 +129,7 @@ class CopySearch {
       newest,
       older: all.filter((copy) => !newest.includes(copy)),
       missing: groups.filter(({ id }) => !this.#copies.has(id)),
+      damaged: all.filter(({ newestNumber }) => newestNumber > state.number).map(({ group }) => group.entry),
       close: this.close,
     };
   }

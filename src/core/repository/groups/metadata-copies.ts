@@ -40,27 +40,29 @@ interface CopyOptions {
  * removed that the copies say is needed.
  */
 export async function copyMetadata(options: CopyOptions): Promise<void> {
-  const writable = options.groups.filter(({ isOnline, entry }) => isOnline && entry.state === 'active');
-  if (writable.length === 0) return;
-  await new MetadataCopying(options).run(writable);
+  const online = options.groups.filter(({ isOnline }) => isOnline);
+  if (online.length === 0) return;
+  await new MetadataCopying(options).run(online);
 }
 
-/** Whether a group has the newest copies, older ones, or none. */
+/** Whether a group has copies of everything, or lacks something, or has none. */
 export type MetadataCopyState = 'current' | 'outdated' | 'none';
 
-/** By id, of those that can be reached. */
-export async function metadataStates(groups: readonly Group[]): Promise<Map<string, MetadataCopyState>> {
-  const numbers = new Map<string, number>();
+/** By id, of those that can be reached. `own`: the place of the repository, without its groups. */
+export async function metadataStates(own: Backend, groups: readonly Group[]): Promise<Map<string, MetadataCopyState>> {
+  const copies: MetadataCopy[] = [];
+  const files = await readChangeable(own);
+  const listed = [...(await listMetadata(own)).values()].flat();
   for (const group of groups.filter(({ isOnline }) => isOnline)) {
     const copy = await unlessItFails(group, async () => MetadataCopy.open(group));
-    if (copy !== undefined) numbers.set(group.id, copy.state?.number ?? 0);
+    if (copy !== undefined) copies.push(copy);
   }
-  const newest = Math.max(...numbers.values());
-  const stateOf = (number: number): MetadataCopyState => {
-    if (number === 0) return 'none';
-    return number === newest ? 'current' : 'outdated';
+  const stateOf = ({ state, sizes, newestNumber }: MetadataCopy): MetadataCopyState => {
+    if (newestNumber === 0) return 'none';
+    const isCurrent = state !== undefined && areSameFiles(state.files, files);
+    return isCurrent && listed.every(({ name, sizeBytes }) => sizes.get(name) === sizeBytes) ? 'current' : 'outdated';
   };
-  return new Map([...numbers].map(([id, number]) => [id, stateOf(number)]));
+  return new Map(copies.map((copy) => [copy.group.id, stateOf(copy)]));
 }
 
 /** Removes what was copied to the groups that can be reached. */

@@ -23,7 +23,7 @@ interface OpenedGroups {
   readonly rules: CopyRules;
   /** How many packs this process has written to fewer groups than wanted so far. */
   shortCount(): number;
-  /** By id of a group, whether it has copies of everything small, and those of the newest state in any group. */
+  /** By id of a group, whether it has copies of everything small as it is now. */
   readonly metadataStates: () => Promise<ReadonlyMap<string, MetadataCopyState>>;
   /** For changes of the list of groups, under an exclusive lock, which `verify` verifies. */
   changes(verify: Verify): Promise<GroupChanges>;
@@ -89,7 +89,7 @@ async function placeInGroups(
   };
   const metadataStates = async (): Promise<ReadonlyMap<string, MetadataCopyState>> => {
     const { metadataStates: statesOf } = await import('./metadata-copies.ts');
-    return await statesOf(grouped.groups);
+    return await statesOf(backend, grouped.groups);
   };
   const shortCount = (): number => grouped.shortCount;
   return {

@@ -17,6 +17,7 @@ import type { LockMode } from '../locks/lock-name.ts';
 import { placePacks } from '../groups/place-packs.ts';
 import { readSealedConfig } from '../sealed-config.ts';
 import type { SealedConfig } from '../sealed-config.ts';
+import type { PlacedPacks } from '../groups/place-packs.ts';
 
 /** What is the same for all keys that a command adds. */
 type KeyDescription = Pick<NewKey, 'password' | 'role' | 'label' | 'created'>;
@@ -32,6 +33,11 @@ export interface KeyChanges {
   changePassword(opened: readonly OpenedKey[], change: Pick<NewKey, 'password' | 'created'>): Promise<string[]>;
   /** Replaces the master key by a new one, sealed under this password. */
   rotate(opened: OpenedKey, given: Pick<NewKey, 'password' | 'created'>): Promise<Rotation>;
+}
+
+interface ChangeListeners {
+  readonly onUnreleased: (error: unknown) => void;
+  readonly onGroups: (placed: Pick<PlacedPacks, 'groups'>) => void;
 }
 
 /** The keys of an encrypted repository. Nothing else of it is opened. */
@@ -73,11 +79,14 @@ export class KeyStore {
     return await unlock(this.#access.backend, this.repositoryId, password, { ...options, config: this.#config });
   }
 
-  /** Runs `work` under a lock. `onUnreleased` is called with the reason if the lock cannot be released afterwards. */
+  /**
+   * Runs `work` under a lock. `onUnreleased` is called with the reason if the lock cannot be released afterwards, and
+   * `onGroups` with the groups to which the change was copied, if there are some.
+   */
   async change<T>(
     mode: LockMode,
     work: (changes: KeyChanges) => Promise<T>,
-    onUnreleased: (error: unknown) => void,
+    { onUnreleased, onGroups }: ChangeListeners,
   ): Promise<T> {
     const lock = await acquireAccess({ ...this.#access, mode });
     try {
@@ -85,7 +94,7 @@ export class KeyStore {
       const config = await readSealedConfig(this.#access.backend);
       const verify: Verify = async () => lock?.assertHeld();
       const result = await work(this.#changes(config, verify));
-      await this.#copyMetadata(config.head, verify, mode);
+      await this.#copyMetadata(config.head, verify, mode, onGroups);
       return result;
     } finally {
       await lock?.release().catch(onUnreleased);
@@ -93,12 +102,18 @@ export class KeyStore {
   }
 
   /** What has changed is in the copies in groups, too, before it is reported. A key that was removed is not. */
-  async #copyMetadata(head: ConfigHead, verify: Verify, mode: LockMode): Promise<void> {
+  async #copyMetadata(
+    head: ConfigHead,
+    verify: Verify,
+    mode: LockMode,
+    onGroups: ChangeListeners['onGroups'],
+  ): Promise<void> {
     const placed = await placePacks(this.#access.backend, { ...head, seals: undefined }, this.#access);
     const exactIn = mode === 'exclusive' ? [KEYS_DIRECTORY] : undefined;
     try {
       await placed.groups?.copyMetadata?.(verify, exactIn);
     } finally {
+      onGroups(placed);
       await placed.closePlaced();
     }
   }

@@ -65,7 +65,9 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'release-there': 'It has ended because the other domain no longer needs it.',
   'choose-domain-name': 'Choose another name with --name.',
   'accept-older-copies':
-    'Nothing was changed. Try to read its disk in another way, such as from a copy. --allow-missing uses the older copies of another group: what was saved since is missing then.',
+    'Nothing was changed. They are damaged, or of a place that was still in use after the repository had been made again. --allow-missing uses the copies of another group: what was saved only there is missing then.',
+  'recover-again':
+    'Two places must not use the same groups. Use only the earlier one, and remove this one; or, if the earlier one is lost by now, run `ldm group recover` again, in a new directory.',
   'add-group': 'Nothing was changed. Add another group first with `ldm group add`.',
   'change-copies': 'Nothing was changed. Add another group first, or keep fewer copies: see `ldm group copies --help`.',
   'copy-to-groups':
@@ -153,6 +155,8 @@ export const HINTS_ABOUT: Readonly<Record<SubjectAdviceCode, (subject: string) =
     `Nothing was changed. Make it available again, or, if its data is lost for good, see \`ldm group lost ${name}\`.`,
   'create-repository': (place) =>
     `Create one with \`ldm -r ${place} init\`, or ${OTHER_PLACE}. If a repository with copies in groups is lost, see \`ldm group recover --help\`.`,
+  'use-recovered': (place) =>
+    `Use the repository at ${place}. If that is lost, \`ldm group recover\` makes it again in a new directory.`,
   'recover-from-group': (place) =>
     `If the place of the repository is lost, \`ldm -r NEW group recover ${place}\` makes it again in a new directory, from the copies that its groups have.`,
   'recover-or-choose-place': (place) =>

@@ -42,6 +42,8 @@ export const GROUPS_NAME = 'groups';
 export const GROUPS_COPY_NAME = 'groups.bak';
 /** The membership in a realm. Missing in a repository that is no member now. */
 export const REALM_NAME = 'realm';
+/** Says when the repository was made again from its groups. Missing if it never was. */
+export const RECOVERIES_NAME = 'recoveries';
 /** In the place of a group: which group of which repository it is. */
 export const GROUP_ID_NAME = 'group-id';
 /** In the place of a group: copies of what is small in the repository, under the same names. */
@@ -57,6 +59,7 @@ export const TOP_FILES: ReadonlySet<string> = new Set([
   GROUPS_NAME,
   GROUPS_COPY_NAME,
   REALM_NAME,
+  RECOVERIES_NAME,
   GROUP_ID_NAME,
   RESERVE_NAME,
 ]);

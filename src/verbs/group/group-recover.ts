@@ -16,19 +16,19 @@ export interface GroupRecovery extends Recovered {
   readonly from: readonly string[];
   /** Groups of the repository that were not found. */
   readonly missing: readonly string[];
-  /** Groups with newer copies that are damaged, and were not used. */
-  readonly damaged: readonly string[];
+  /** Groups with newer copies that were not used: they are damaged, or of the lost place after this was done before. */
+  readonly leftOut: readonly string[];
 }
 
 export interface GroupRecoveryOptions {
-  /** Accepts that a group which cannot be reached, or whose copies are damaged, may have a newer state. Default: false. */
+  /** Accepts that a group which cannot be reached, or whose copies cannot be used, may have a newer state. Default: false. */
   readonly allowMissing?: boolean;
 }
 
 /**
  * Makes a repository again, in an empty place, of the copies that its groups have: the place where it was is lost. The other
  * groups that are known at the given places are used, too.
- * @throws RefusedError if the place is not empty, a group cannot be reached or has damaged copies, or none has a copy
+ * @throws RefusedError if the place is not empty, a group cannot be reached or its copies not be used, or none has a copy
  */
 export async function recoverFromGroups(
   context: OperationContext,
@@ -46,7 +46,7 @@ export async function recoverFromGroups(
       location: context.backend.location,
       from: found.newest.map(({ group }) => group.entry.name),
       missing: namesOf(found.missing),
-      damaged: namesOf(found.damaged),
+      leftOut: namesOf(found.leftOut),
     };
   } finally {
     await found.close();
@@ -54,13 +54,13 @@ export async function recoverFromGroups(
 }
 
 /** @throws RefusedError if there may be a newer state than the one that was found */
-function assertNewest({ missing, damaged }: FoundCopies): void {
+function assertNewest({ missing, leftOut }: FoundCopies): void {
   if (missing.length > 0)
     throw new RefusedError(`not every group of the repository can be reached: ${placesOf(missing)}`, {
       advice: { code: 'name-missing-groups' },
     });
-  if (damaged.length > 0)
-    throw new RefusedError(`the newest copies are damaged: those in the group ${placesOf(damaged)}`, {
+  if (leftOut.length > 0)
+    throw new RefusedError(`the newest copies cannot be used: those in the group ${placesOf(leftOut)}`, {
       advice: { code: 'accept-older-copies' },
     });
 }

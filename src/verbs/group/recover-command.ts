@@ -23,7 +23,7 @@ export function defineGroupRecover(group: Command, runner: CommandRunner): void 
     )
     .option(
       '--allow-missing',
-      'go on although a group that cannot be reached, or whose copies are damaged, may have a newer state',
+      'go on although a group that cannot be reached, or whose copies cannot be used, may have a newer state',
     )
     .addHelpText('after', DETAILS)
     .addHelpText(

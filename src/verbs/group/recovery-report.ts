@@ -7,7 +7,7 @@ import { countNoun } from '../../console/output/words.ts';
 
 /** Reports `group recover`. */
 export function reportRecovery(output: Output, recovery: GroupRecovery): void {
-  const { repositoryId, location, fileCount, bytes, snapshotCount, from, missing, damaged, unreadableNames } = recovery;
+  const { repositoryId, location, fileCount, bytes, snapshotCount, from, missing, leftOut, unreadableNames } = recovery;
   for (const name of unreadableNames) {
     output.problem(`${name}: no group has a sound copy; run \`ldm check\``, 'unrecovered', { name });
   }
@@ -19,15 +19,15 @@ export function reportRecovery(output: Output, recovery: GroupRecovery): void {
     snapshots: snapshotCount,
     from_groups: from,
     groups_missing: missing,
-    groups_damaged: damaged,
+    groups_left_out: leftOut,
     files_unrecovered: unreadableNames.length,
   });
   output.remark(
     `recovered ${countNoun(snapshotCount, 'snapshot')} (${countNoun(fileCount, 'file')}, ${formatBytes(bytes)}) from ${from.join(', ')} to ${escapeForTerminal(location)}`,
   );
   if (missing.length > 0) output.remark(`not reached: ${missing.join(', ')}; what was saved only there is missing`);
-  if (damaged.length > 0)
-    output.remark(`damaged: the newest copies in ${damaged.join(', ')}; what was saved only there is missing`);
+  if (leftOut.length > 0)
+    output.remark(`not used: the newest copies, in ${leftOut.join(', ')}; what was saved only there is missing`);
   output.remark('run `ldm check`; for a group that is at another place now, run `ldm group move`');
 }
 

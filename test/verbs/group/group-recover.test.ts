@@ -137,11 +137,11 @@ describe('copies of the metadata that are not current', () => {
     const { context } = repository;
     for (const names of [['a', 'b'], ['b']]) {
       const places = names.map((name) => repository.place(name));
-      await expect(recoverFromGroups(context, places)).rejects.toThrow('the newest copies are damaged');
+      await expect(recoverFromGroups(context, places)).rejects.toThrow('the newest copies cannot be used');
     }
     expect(existsSync(ownPlace(repository))).toBe(false);
     const recovered = await recoverFromGroups(context, [repository.place('b')], { allowMissing: true });
-    expect(recovered).toMatchObject({ snapshotCount: 1, from: ['b'], damaged: ['a'] });
+    expect(recovered).toMatchObject({ snapshotCount: 1, from: ['b'], leftOut: ['a'] });
   });
 
   it('are outdated even if all groups have the same ones', async () => {

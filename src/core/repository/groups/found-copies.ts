@@ -10,6 +10,7 @@ import { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { readGroupIdentity } from '../../groups/offline-reason.ts';
 import type { OpenPlace } from '../../backend/place-opener.ts';
 import type { MetadataState } from '../../format/metadata-state.ts';
+import { recoveriesIn } from '../../format/recoveries.ts';
 
 /** Copies of the metadata of one repository, in groups. */
 export interface FoundCopies {
@@ -22,8 +23,10 @@ export interface FoundCopies {
   readonly older: readonly MetadataCopy[];
   /** The groups of the repository that were not found. A newer state may be there. */
   readonly missing: readonly StorageGroup[];
-  /** The groups that have a newer state, which is damaged. */
-  readonly damaged: readonly StorageGroup[];
+  /** The groups with a newer state that is damaged, or of the lost place after the repository was made again. */
+  readonly leftOut: readonly StorageGroup[];
+  /** The number of the newest of all states. */
+  readonly lastNumber: number;
   readonly close: () => Promise<void>;
 }
 
@@ -129,15 +132,19 @@ class CopySearch {
       newest,
       older: all.filter((copy) => !newest.includes(copy)),
       missing: groups.filter(({ id }) => !this.#copies.has(id)),
-      damaged: all.filter(({ newestNumber }) => newestNumber > state.number).map(({ group }) => group.entry),
+      leftOut: all.filter(({ newestNumber }) => newestNumber > state.number).map(({ group }) => group.entry),
+      lastNumber: Math.max(...all.map(({ newestNumber }) => newestNumber)),
       close: this.close,
     };
   }
 }
 
-/** The newest first; of several, those from which the most recent compaction has removed what it reclaimed. */
+/**
+ * The newest first: those of a repository that was made again come before those of the place that was lost, even if that was
+ * used later, with other groups; of several, those from which the most recent compaction has removed what it reclaimed. */
 function compareStates(a: MetadataState, b: MetadataState): number {
-  return b.number - a.number || b.exactNumber - a.exactNumber;
+  const recovered = recoveriesIn(b.files).length - recoveriesIn(a.files).length;
+  return recovered || b.number - a.number || b.exactNumber - a.exactNumber;
 }
 
 async function identityAt(backend: Backend): Promise<GroupIdentity> {

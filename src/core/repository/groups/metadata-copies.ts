@@ -5,11 +5,13 @@ import { BackendError, isAbsent, isDamage } from '../../errors.ts';
 import {
   CONFIG_COPY_NAME,
   CONFIG_NAME,
+  RECOVERIES_NAME,
   baseName,
   deletedName,
   directoryOf,
   snapshotName,
 } from '../../format/layout.ts';
+import { recoveriesIn } from '../../format/recoveries.ts';
 import type { Group } from '../../groups/group.ts';
 import { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { wallClockMs } from '../../util/clock.ts';
@@ -17,6 +19,7 @@ import { mapConcurrently } from '../../util/map-concurrently.ts';
 import { assertNamed } from './named-bytes.ts';
 import { inCopiedSteps, REMOVED_BY_COMPACTION, areSameFiles, listMetadata, readChangeable } from './own-metadata.ts';
 import type { ListedMetadata } from './own-metadata.ts';
+import { assertSuccessor } from './succession.ts';
 
 interface CopyOptions {
   /** The place of the repository, without its groups. */
@@ -38,6 +41,7 @@ interface CopyOptions {
  * all names, so a group that could not be reached for some time, or was added, gets what it lacks. A group that fails is left
  * alone. Nothing that is reported may be missing in the copies: call this before a success is reported, and before anything is
  * removed that the copies say is needed.
+ * @throws RefusedError if the groups are used by another place of the repository
  */
 export async function copyMetadata(options: CopyOptions): Promise<void> {
   const online = options.groups.filter(({ isOnline }) => isOnline);
@@ -85,6 +89,8 @@ class MetadataCopying {
       unlessItFails(group, async () => MetadataCopy.open(group)),
     );
     this.#copies = opened.filter((copy) => copy !== undefined);
+    const states = this.#copies.flatMap(({ state }) => state ?? []);
+    assertSuccessor({ location: own.location, files: await this.#readChangeable() }, states);
     const listed = await listMetadata(own);
     const sizes = new Map([...listed.values()].flat().map(({ name, sizeBytes }) => [name, sizeBytes]));
     for (const names of inCopiedSteps([...sizes.keys()])) await this.#copyStep(names, sizes);
@@ -154,9 +160,9 @@ class MetadataCopying {
 
   /** The lock is verified right before: what a process that was suspended has read may be old. */
   async #writeStates(): Promise<void> {
-    const { own, exactIn = [], repositoryId, verify } = this.#options;
+    const { exactIn = [], repositoryId, verify } = this.#options;
     const isExact = exactIn === REMOVED_BY_COMPACTION;
-    let files = await readChangeable(own);
+    let files = await this.#readChangeable();
     if (!files.has(CONFIG_NAME) && !files.has(CONFIG_COPY_NAME)) return;
     for (;;) {
       const newest = Math.max(0, ...this.#copies.map(({ state }) => state?.number ?? 0));
@@ -169,9 +175,21 @@ class MetadataCopying {
         const exactNumber = isExact ? number : (copy.state?.exactNumber ?? 0);
         await copy.writeState({ repositoryId, number, exactNumber, files: written }, verify);
       });
-      files = await readChangeable(own);
+      files = await this.#readChangeable();
       if (areSameFiles(files, written)) return;
     }
+  }
+
+  /** Without the list of recoveries, older copies would count as newer: if it is damaged, that of the copies is kept. */
+  async #readChangeable(): Promise<Map<string, Uint8Array>> {
+    const { own } = this.#options;
+    const files = await readChangeable(own);
+    if (files.has(RECOVERIES_NAME) || (await own.sizeOf(RECOVERIES_NAME)) === undefined) return files;
+    const [kept] = this.#copies
+      .flatMap(({ state }) => state ?? [])
+      .toSorted((a, b) => recoveriesIn(b.files).length - recoveriesIn(a.files).length);
+    const bytes = kept?.files.get(RECOVERIES_NAME);
+    return bytes === undefined ? files : files.set(RECOVERIES_NAME, bytes);
   }
 
   /** Goes on without those that fail. */

@@ -3,6 +3,7 @@ import { PLAIN } from '../../crypto/seals.ts';
 import { BackendError, CorruptDataError } from '../../errors.ts';
 import { decodeConfigHead } from '../../format/config.ts';
 import type { ConfigHead } from '../../format/config.ts';
+import { randomBytes } from 'node:crypto';
 import {
   COMMITS_NAME,
   CONFIG_COPY_NAME,
@@ -10,9 +11,11 @@ import {
   GROUPS_COPY_NAME,
   GROUPS_NAME,
   REALM_NAME,
+  RECOVERIES_NAME,
   directoriesOf,
   directoryOf,
 } from '../../format/layout.ts';
+import { encodeRecoveries, recoveriesIn } from '../../format/recoveries.ts';
 import type { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import { acquireLock } from '../access.ts';
@@ -42,7 +45,7 @@ export async function recoverMetadata(access: Omit<AccessOptions, 'mode'>, found
   if (config === undefined) throw new CorruptDataError('the copies in the groups have no configuration');
   const head = decodeConfigHead(config);
   const sizes = new Map(found.newest.flatMap((copy) => [...copy.sizes]));
-  const known = new Set([...sizes.keys(), REALM_NAME]);
+  const known = new Set([...sizes.keys(), REALM_NAME, RECOVERIES_NAME]);
   await assertNoRepository(backend, known);
   // A directory is not made for a file where no repository is.
   const directories = new Set([...directoriesOf(head), ...[...sizes.keys()].map((name) => directoryOf(name))]);
@@ -84,6 +87,7 @@ class Recovery {
       const bytes = this.#found.state.files.get(name);
       if (bytes !== undefined) await order.publishFile(name, bytes, this.#verify);
     }
+    await order.publishFile(RECOVERIES_NAME, this.#recoveries(), this.#verify);
     await order.publishFile(CONFIG_COPY_NAME, this.#found.state.files.get(CONFIG_COPY_NAME) ?? config, this.#verify);
     await order.publishNew(CONFIG_NAME, config, this.#verify);
     return {
@@ -92,6 +96,14 @@ class Recovery {
       snapshotCount: names.filter((name) => directoryOf(name) === 'snapshots').length,
       unreadableNames: this.#unreadable,
     };
+  }
+
+  #recoveries(): Uint8Array {
+    const { state, missing, lastNumber } = this.#found;
+    const id = randomBytes(16).toString('hex');
+    const number = missing.length === 0 ? lastNumber : undefined;
+    const recovery = { id, place: this.#backend.location, number };
+    return encodeRecoveries([...recoveriesIn(state.files), recovery]);
   }
 
   async #recover(name: string, sizeBytes: number): Promise<void> {

@@ -11,6 +11,7 @@ import {
   HOLDS_DIRECTORY,
   KEYS_DIRECTORY,
   REALM_NAME,
+  RECOVERIES_NAME,
   isCommitName,
 } from '../../format/layout.ts';
 import { listOptional } from '../listing.ts';
@@ -54,7 +55,13 @@ const LISTED = [
   HOLDS_DIRECTORY,
 ];
 /** Files whose bytes can change. A damaged one must not take the place of a good copy. */
-const CHECKED_NAMES: readonly string[] = [CONFIG_NAME, CONFIG_COPY_NAME, GROUPS_NAME, GROUPS_COPY_NAME];
+const CHECKED_NAMES: readonly string[] = [
+  CONFIG_NAME,
+  CONFIG_COPY_NAME,
+  GROUPS_NAME,
+  GROUPS_COPY_NAME,
+  RECOVERIES_NAME,
+];
 
 export type ListedMetadata = ReadonlyMap<string, readonly BackendFile[]>;
 

@@ -159,6 +159,8 @@ export const HINTS_ABOUT: Readonly<Record<SubjectAdviceCode, (subject: string) =
     `Use the repository at ${place}. If that is lost, \`ldm group recover\` makes it again in a new directory.`,
   'recover-from-group': (place) =>
     `If the place of the repository is lost, \`ldm -r NEW group recover ${place}\` makes it again in a new directory, from the copies that its groups have.`,
+  'remove-empty-group': (place) =>
+    `Nothing was changed. It has no data: an \`ldm init\` that was interrupted leaves that. If no repository uses it, remove the file group-id in ${place}, and run the command again.`,
   'recover-or-choose-place': (place) =>
     `Nothing was changed. If the place of that repository is lost, \`ldm -r NEW group recover ${place}\` makes it again in a new directory. If nobody needs it any more, remove the file group-id.`,
   'create-destination': (place) => `Create one with \`ldm -r ${place} init\`, or name another place with --to.`,

@@ -16,6 +16,8 @@ const OTHERWISE: ReadonlySet<Finding['kind']> = new Set<Finding['kind']>([
   'copy-damaged',
   'key-damaged',
   'copies-missing',
+  'metadata-outdated',
+  'metadata-damaged',
   'realm-damaged',
   'realm-missing',
   'lender-unreachable',

@@ -23,6 +23,7 @@ export function fileOf(finding: Finding): string | undefined {
     case 'hold-note-damaged':
     case 'reference-count':
     case 'file-misplaced':
+    case 'metadata-damaged':
       return finding.name;
     case 'snapshot-damaged':
     case 'snapshot-lost':
@@ -61,6 +62,12 @@ export function messageOf(finding: Finding): string {
     }
     case 'copies-missing':
       return `${countNoun(finding.packCount, 'pack')} in fewer groups than wanted, such as ${finding.exampleId}; \`ldm group rebalance\` copies them if enough groups have room`;
+    case 'metadata-outdated': {
+      const problem = finding.state === 'none' ? 'has no copies' : 'lacks copies of a part';
+      return `the group ${finding.group} ${problem} of the configuration, snapshots and index; the next command that changes something makes them, such as \`ldm group rebalance\``;
+    }
+    case 'metadata-damaged':
+      return `its copy in the group ${finding.group} is damaged: ${finding.reason}`;
     case 'packs-missing':
       return 'there are snapshots, but no packs: the directory packs is missing or empty';
     case 'config-outdated':

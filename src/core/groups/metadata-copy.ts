@@ -70,6 +70,11 @@ export class MetadataCopy {
     );
   }
 
+  /** From now on, a file that is there counts as missing. */
+  forget(name: string): void {
+    this.#sizes.delete(name);
+  }
+
   async write(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
     await this.group.write(`${METADATA_DIRECTORY}/${name}`, [bytes], verify);
     this.#sizes.set(name, bytes.length);

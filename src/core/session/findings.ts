@@ -68,6 +68,10 @@ export type Finding =
   | OfKind<'copy-damaged', { severity: 'error'; packId: string; group: string; problems: readonly PackProblem[] }>
   /** Packs that are in fewer groups than they should be. */
   | OfKind<'copies-missing', { severity: 'warning'; packCount: number; exampleId: string }>
+  /** The copies of what is small in a group lack something, or there are none. */
+  | OfKind<'metadata-outdated', { severity: 'warning'; group: string; state: 'outdated' | 'none' }>
+  /** A copy of the file `name`, which the repository has, in a group. */
+  | OfKind<'metadata-damaged', { severity: 'error'; group: string; name: string; reason: string }>
   /** There are snapshots and no packs at all. Only of a check without a key, which finds no single missing pack. */
   | OfKind<'packs-missing', { severity: 'error' }>
   /** A checkpoint lists it. */

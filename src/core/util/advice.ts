@@ -109,6 +109,7 @@ export type SubjectAdviceCode =
   | 'recover-from-group'
   | 'use-recovered'
   | 'recover-or-choose-place'
+  | 'remove-empty-group'
   | 'create-destination'
   | 'import-from-base'
   | 'list-files'

@@ -27,6 +27,7 @@ import { assertCountable, selectSnapshots } from '../../core/snapshots/select-sn
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
 import { findHoldProblems } from '../../core/removing/damaged-holds.ts';
+import { findMetadataProblems } from '../../operations/check/metadata-problems.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
 export type { ReadData } from '../../core/damage/pack-selector.ts';
@@ -142,6 +143,7 @@ async function checkAll({ context, repository, readData, isKnown = () => false }
     ...(await findWrongCheckpoints(repository, opened, recounted)),
     ...(await findDamage(recounted, reports)),
     ...(await findCopyProblems(repository, recounted, reports)),
+    ...(await findMetadataProblems(repository, readData)),
     ...(await sizes.findings(recounted)),
     ...realm.findings,
     ...findMisplaced(foreignNames),

@@ -50,6 +50,10 @@ export function describeAction(action: RepairAction): ActionText {
       );
     case 'copies-made':
       return { message: `make the missing copies of ${countNoun(action.packCount, 'pack')} from sound ones` };
+    case 'metadata-rewritten':
+      return {
+        message: `write ${countNoun(action.fileCount, 'damaged copy')} of small files in the group ${action.group} again`,
+      };
     case 'checkpoint-removed':
       return about(action.name, (file) => `remove ${file}, a checkpoint that lists replaced segments`);
     case 'checkpoint-quarantined':

@@ -58,3 +58,15 @@ function withoutDamaged(pack: GroupPack, judge: PackJudge): GroupPack {
     copyIds.includes(baseName(copyAddress(name, home.id)));
   return { ...pack, copies: pack.copies.filter((copy) => !isDamaged(copy)), damaged: pack.copies.filter(isDamaged) };
 }
+
+/** Writes damaged copies of what is small again, of what the repository has. */
+export async function repairMetadata(plan: RepairPlan, { groups, assertLocked }: Repository): Promise<void> {
+  if (groups === undefined || groups.rules.copies === 1) return;
+  const damaged = await groups.damagedMetadata(() => true);
+  for (const group of new Set(damaged.map((each) => each.group))) {
+    const inGroup = damaged.filter((each) => each.group === group);
+    plan.add({ kind: 'metadata-rewritten', fileCount: inGroup.length, group: group.entry.name }, async () =>
+      groups.copyMetadata?.(assertLocked, undefined, inGroup),
+    );
+  }
+}

@@ -18,6 +18,8 @@ export type RepairAction =
   | { readonly kind: 'copy-quarantined'; readonly packId: string; readonly group: string }
   /** Packs that are in too few groups are copied to others. */
   | { readonly kind: 'copies-made'; readonly packCount: number }
+  /** Damaged copies of what is small, in the group of this name. */
+  | { readonly kind: 'metadata-rewritten'; readonly fileCount: number; readonly group: string }
   | {
       readonly kind: 'checkpoint-removed' | 'checkpoint-quarantined' | 'realm-quarantined' | 'commit-quarantined';
       readonly name: string;

@@ -25,7 +25,7 @@ import {
   repairManifests,
 } from './manifest-repair.ts';
 import { repairCommits } from './commit-repair.ts';
-import { repairCopies } from './copy-repair.ts';
+import { repairCopies, repairMetadata } from './copy-repair.ts';
 import { repairPacks } from './pack-repair.ts';
 import { PackJudge } from './pack-judge.ts';
 import { surveyPacks } from './pack-survey.ts';
@@ -82,6 +82,7 @@ async function runRepair(context: OperationContext, options: RepairOptions): Pro
     const { fetched, ...examined } = await examineAndFetch(context, repository, { ...options, judge, dryRun });
     const { opened, findings, unread, survey } = examined;
     const plan = await makePlan(repository, examined);
+    await repairMetadata(plan, repository);
     const copiesMissing = await repairCopies(plan, context, { repository, opened, judge });
     if (!dryRun) {
       // The filter images stay: they may be all that is left of a manifest.

@@ -119,7 +119,7 @@ class CopySearch {
         hint: 'Nothing was changed. Name other groups of the repository.',
       });
     throw new RefusedError(`no copy of the configuration, the snapshots and the index is in ${names}`, {
-      hint: 'Nothing was changed. Only groups of a repository with two copies or more have them. Name other groups of it.',
+      hint: 'Nothing was changed. Only groups of a repository with two copies or more have them, and only if its creation was completed. Name other groups of it.',
     });
   }
 

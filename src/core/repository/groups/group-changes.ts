@@ -2,20 +2,19 @@ import { randomBytes } from 'node:crypto';
 import type { Backend, Verify } from '../../backend/backend.ts';
 import { PLAIN } from '../../crypto/seals.ts';
 import type { Seals } from '../../crypto/seals.ts';
-import { BackendError, LdmError, RefusedError, UsageError, isAbsent } from '../../errors.ts';
+import { BackendError, RefusedError, UsageError } from '../../errors.ts';
 import { MAX_GROUPS, SINGLE_COPIES, encodeGroupIdentity } from '../../format/group-list.ts';
 import { encodeGroupList, isGroupName, isGroupWeight } from '../../format/group-list.ts';
-import type { CopyRules, GroupIdentity, GroupList, StorageGroup } from '../../format/group-list.ts';
-import { GROUPS_COPY_NAME, GROUPS_NAME, GROUP_ID_NAME, METADATA_DIRECTORY } from '../../format/layout.ts';
+import type { CopyRules, GroupList, StorageGroup } from '../../format/group-list.ts';
+import { GROUPS_COPY_NAME, GROUPS_NAME, GROUP_ID_NAME } from '../../format/layout.ts';
 import { groupListSeals, readGroupList } from '../../groups/group-list-file.ts';
 import { Group } from '../../groups/group.ts';
 import { MetadataCopy } from '../../groups/metadata-copy.ts';
-import { readGroupIdentity } from '../../groups/offline-reason.ts';
 import type { OpenPlace } from '../../backend/place-opener.ts';
 import { openPlace as openAnyPlace } from '../../backend/place-opener.ts';
 import { assertEnoughFor, assertRules } from './copy-rules.ts';
 import { DurableOrder } from '../durable-order.ts';
-import { isNothingThere } from '../../backend/repository-exists.ts';
+import { OWN_DIRECTORIES, assertEmpty, identityAt, isEmpty, refused } from '../group-place.ts';
 
 /** A group to be added. */
 export interface NewGroup {
@@ -26,12 +25,6 @@ export interface NewGroup {
   /** Default: unlimited. */
   readonly capacityBytes?: number | undefined;
 }
-
-/** What may be in the place of a new group besides its own files: file systems create it. */
-const IGNORED = /^(lost\+found|\.Trash-\d+)$/;
-/** What is in the place of a group. */
-const OWN_DIRECTORIES: readonly string[] = ['packs', 'tmp', 'quarantine'];
-const OWN_NAMES: readonly string[] = [GROUP_ID_NAME, METADATA_DIRECTORY, ...OWN_DIRECTORIES];
 
 /** Changes the list of groups of a repository, under an exclusive lock that `verify` verifies. */
 export class GroupChanges {
@@ -60,11 +53,19 @@ export class GroupChanges {
     this.#openPlace = openPlace;
   }
 
-  /** Prepares the places of the groups of a new repository, and writes its list of groups. */
+  /**
+   * Prepares the places of the groups of a new repository, and writes its list of groups. If one of them cannot be used, the
+   * others are left as if they had not been named, for another attempt.
+   */
   async create(groups: readonly NewGroup[], rules: CopyRules = SINGLE_COPIES): Promise<void> {
     assertRules(rules, groups.length);
     const prepared: StorageGroup[] = [];
-    for (const group of groups) prepared.push(await this.#prepare(group, prepared));
+    try {
+      for (const group of groups) prepared.push(await this.#prepare(group, prepared));
+    } catch (error) {
+      for (const group of prepared) await this.#removeIdentity(group).catch(() => undefined);
+      throw error;
+    }
     const { repositoryId } = this.#repository;
     await this.#write({ ...rules, repositoryId, version: 1, groups: prepared });
   }
@@ -145,7 +146,11 @@ export class GroupChanges {
     try {
       const known = await identityAt(backend);
       if (known !== undefined && known.repositoryId !== repositoryId)
-        throw refused(place, 'it is a group of another repository', 'recover-or-choose-place');
+        throw refused(
+          place,
+          'it is a group of another repository',
+          (await isEmpty(backend)) ? 'remove-empty-group' : 'recover-or-choose-place',
+        );
       if (known !== undefined && others.some(({ id }) => id === known.groupId))
         throw refused(place, 'it is a group of this repository already');
       const groupId = known?.groupId ?? randomBytes(16).toString('hex');
@@ -205,44 +210,4 @@ function assertSettings({ name, weight = 1, capacityBytes = 1 }: NewGroup, other
   if (!Number.isSafeInteger(capacityBytes) || capacityBytes < 1) invalid('its capacity must be above 0');
   if (others.some((other) => other.name === name)) invalid('there is a group of this name');
   if (others.length >= MAX_GROUPS) invalid(`there are ${MAX_GROUPS} groups already`);
-}
-
-/** Returns undefined if there is no file that says which group this is. */
-async function identityAt(backend: Backend): Promise<GroupIdentity | undefined> {
-  try {
-    return await readGroupIdentity(backend);
-  } catch (error) {
-    if (isNothingThere(error)) return undefined;
-    throw error;
-  }
-}
-
-async function assertEmpty(backend: Backend): Promise<void> {
-  const { location } = backend;
-  const place = await backend.examine();
-  if (place?.file !== undefined) throw refused(location, `${place.file} is a file`);
-  const names = place === undefined ? await namesIn(backend) : place.names;
-  const foreign = names.find((name) => !IGNORED.test(name) && !OWN_NAMES.includes(name));
-  if (foreign !== undefined) throw refused(location, `it is not empty: it has ${foreign}`);
-  for (const directory of [...OWN_DIRECTORIES, METADATA_DIRECTORY]) {
-    const [file] = await backend.list(directory).catch((error: unknown) => {
-      if (isAbsent(error)) return [];
-      throw error;
-    });
-    if (file !== undefined && directory !== 'tmp') throw refused(location, `it is not empty: it has ${file.name}`);
-  }
-}
-
-async function namesIn(backend: Backend): Promise<string[]> {
-  try {
-    return (await backend.list('')).map(({ name }) => name.split('/')[0]!);
-  } catch (error) {
-    if (isNothingThere(error)) return [];
-    throw error;
-  }
-}
-
-function refused(place: string, reason: string, code?: 'recover-or-choose-place'): LdmError {
-  const advice = code && { code, subject: place };
-  return new RefusedError(`${place} cannot be used for this group: ${reason}`, { advice });
 }

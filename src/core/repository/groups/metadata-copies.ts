@@ -16,6 +16,7 @@ import type { Group } from '../../groups/group.ts';
 import { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { wallClockMs } from '../../util/clock.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
+import type { DamagedMetadata } from '../metadata-verification.ts';
 import { assertNamed } from './named-bytes.ts';
 import { inCopiedSteps, REMOVED_BY_COMPACTION, areSameFiles, listMetadata, readChangeable } from './own-metadata.ts';
 import type { ListedMetadata } from './own-metadata.ts';
@@ -34,6 +35,8 @@ interface CopyOptions {
    * is not lost: a copy must not lose what the repository has lost.
    */
   readonly exactIn?: readonly string[] | undefined;
+  /** Copies to be written again. */
+  readonly damaged?: readonly DamagedMetadata[] | undefined;
 }
 
 /**
@@ -63,10 +66,15 @@ export async function metadataStates(own: Backend, groups: readonly Group[]): Pr
   }
   const stateOf = ({ state, sizes, newestNumber }: MetadataCopy): MetadataCopyState => {
     if (newestNumber === 0) return 'none';
-    const isCurrent = state !== undefined && areSameFiles(state.files, files);
+    const isCurrent = state !== undefined && areSameFiles(withoutRecoveries(state.files), withoutRecoveries(files));
     return isCurrent && listed.every(({ name, sizeBytes }) => sizes.get(name) === sizeBytes) ? 'current' : 'outdated';
   };
   return new Map(copies.map((copy) => [copy.group.id, stateOf(copy)]));
+}
+
+/** What a repository was just made again from is not outdated. */
+function withoutRecoveries(files: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
+  return new Map([...files].filter(([name]) => name !== RECOVERIES_NAME));
 }
 
 /** Removes what was copied to the groups that can be reached. */
@@ -84,11 +92,13 @@ class MetadataCopying {
   }
 
   async run(groups: readonly Group[]): Promise<void> {
-    const { own, exactIn = [] } = this.#options;
+    const { own, exactIn = [], damaged = [] } = this.#options;
     const opened = await mapConcurrently(groups, groups.length, async (group) =>
       unlessItFails(group, async () => MetadataCopy.open(group)),
     );
     this.#copies = opened.filter((copy) => copy !== undefined);
+    for (const copy of this.#copies)
+      for (const { name } of damaged.filter(({ group }) => group === copy.group)) copy.forget(name);
     const states = this.#copies.flatMap(({ state }) => state ?? []);
     assertSuccessor({ location: own.location, files: await this.#readChangeable() }, states);
     const listed = await listMetadata(own);

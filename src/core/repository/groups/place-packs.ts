@@ -6,6 +6,7 @@ import type { CopyRules } from '../../format/group-list.ts';
 import type { Group } from '../../groups/group.ts';
 import type { AccessOptions } from '../access.ts';
 import type { MetadataCopyState } from './metadata-copies.ts';
+import type { DamagedMetadata } from '../metadata-verification.ts';
 import type { GroupChanges } from './group-changes.ts';
 
 /** Where the files of a repository are. */
@@ -25,13 +26,17 @@ interface OpenedGroups {
   shortCount(): number;
   /** By id of a group, whether it has copies of everything small as it is now. */
   readonly metadataStates: () => Promise<ReadonlyMap<string, MetadataCopyState>>;
+  /** Verifies the copies of everything small that the repository has, as far as `isRead` says. */
+  readonly damagedMetadata: (isRead: (name: string) => boolean) => Promise<DamagedMetadata[]>;
   /** For changes of the list of groups, under an exclusive lock, which `verify` verifies. */
   changes(verify: Verify): Promise<GroupChanges>;
   /**
-   * Copies everything small to the groups, if packs have copies: see `copyMetadata`, which says what `exactIn` is. Undefined
+   * Copies everything small to the groups, if packs have copies: see `copyMetadata`, which says what `exactIn` and `damaged` are. Undefined
    * if nothing is changed in the repository itself.
    */
-  readonly copyMetadata: ((verify: Verify, exactIn?: readonly string[]) => Promise<void>) | undefined;
+  readonly copyMetadata:
+    | ((verify: Verify, exactIn?: readonly string[], damaged?: readonly DamagedMetadata[]) => Promise<void>)
+    | undefined;
 }
 
 /** `seals`: undefined if there is no key. */
@@ -80,21 +85,25 @@ async function placeInGroups(
     const { GroupChanges: Changes } = await import('./group-changes.ts');
     return new Changes({ backend, repositoryId, seals, isSingleWriter, verify, openPlace });
   };
-  const copyMetadata = async (verify: Verify, exactIn?: readonly string[]): Promise<void> => {
+  const copyMetadata: OpenedGroups['copyMetadata'] = async (verify, exactIn, damaged) => {
     if (rules.copies === 1 && exactIn === undefined) return;
     const { copyMetadata: copy, removeMetadata } = await import('./metadata-copies.ts');
     // What was copied before is useless once a compaction has removed something that it needs.
     if (rules.copies === 1) return await removeMetadata(grouped.groups);
-    await copy({ own: backend, groups: grouped.groups, repositoryId, packHash, verify, exactIn });
+    await copy({ own: backend, groups: grouped.groups, repositoryId, packHash, verify, exactIn, damaged });
   };
   const metadataStates = async (): Promise<ReadonlyMap<string, MetadataCopyState>> => {
     const { metadataStates: statesOf } = await import('./metadata-copies.ts');
     return await statesOf(backend, grouped.groups);
   };
+  const damagedMetadata: OpenedGroups['damagedMetadata'] = async (isRead) => {
+    const { findDamagedMetadata } = await import('../metadata-verification.ts');
+    return await findDamagedMetadata(backend, grouped.groups, { packHash, isRead });
+  };
   const shortCount = (): number => grouped.shortCount;
   return {
     backend: grouped,
-    groups: { all: grouped.groups, rules, shortCount, metadataStates, changes, copyMetadata },
+    groups: { all: grouped.groups, rules, shortCount, metadataStates, damagedMetadata, changes, copyMetadata },
     closePlaced: async () => grouped.close(),
   };
 }

@@ -71,7 +71,8 @@ function damageCopies({ place }: GroupedRepository, prng: Prng): void {
 async function findProblems(context: OperationContext): Promise<readonly Finding[]> {
   const { findings } = await check(context, { readData: true });
   if (findings.some(({ kind }) => kind === 'copy-damaged')) await repair(context);
-  return findings.filter(({ kind }) => kind !== 'copy-damaged' && kind !== 'copies-missing');
+  const ofCopies = new Set<Finding['kind']>(['copy-damaged', 'copies-missing', 'metadata-outdated']);
+  return findings.filter(({ kind }) => !ofCopies.has(kind));
 }
 
 /** From some operation on a group on, all fail: the process was killed there, as far as the groups can tell. */

@@ -87,7 +87,19 @@ export function assertNoneRemembered({ memory, backend: { location } }: Remember
 
 /** The id under which a repository is remembered. Only that of an encrypted one says that there was one. */
 export function rememberedId({ encryption, repositoryId }: Repository['config']): string {
-  return encryption === undefined ? `plain-${repositoryId}` : repositoryId;
+  return encryption === undefined ? plainId(repositoryId) : repositoryId;
+}
+
+function plainId(repositoryId: string): string {
+  return `plain-${repositoryId}`;
+}
+
+/** For a repository that was made again without checkpoints. Snapshots and commits that it lacks are missed. */
+export function forgetCheckpoints({ memory, backend }: Remembering, repositoryId: string): void {
+  for (const id of [repositoryId, plainId(repositoryId)]) {
+    if (memory?.recall(backend.location, id) === undefined) continue;
+    memory.update(backend.location, id, (seen = NOTHING_SEEN) => ({ ...seen, generation: 0 }));
+  }
 }
 
 /** Call this before and after snapshots are deleted or set aside, so that this machine does not miss them. */

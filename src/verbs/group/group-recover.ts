@@ -8,6 +8,7 @@ import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { StorageGroup } from '../../core/format/group-list.ts';
 import type { FoundCopies } from '../../core/repository/groups/found-copies.ts';
+import { forgetCheckpoints } from '../../core/session/repository-memory.ts';
 
 export interface GroupRecovery extends Recovered {
   readonly repositoryId: string;
@@ -40,6 +41,7 @@ export async function recoverFromGroups(
   try {
     if (!allowMissing) assertNewest(found);
     const recovered = await recoverMetadata(accessOptions(waitingContext(context), 'exclusive'), found);
+    forgetCheckpoints(context, found.repositoryId);
     return {
       ...recovered,
       repositoryId: found.repositoryId,

@@ -147,6 +147,8 @@ describe('a group that refuses to be written', () => {
     expect(repository.notices).toContainEqual({ kind: 'group-not-written', name: 'c', reason });
     expect(repository.notices.some((notice) => notice.kind === 'fewer-copies')).toBe(false);
     Object.assign(repository.context, { openPlace: undefined });
+    expect((await check(repository.context)).findings).toMatchObject([{ kind: 'metadata-outdated', group: 'c' }]);
+    await repository.backup();
     await repository.expectClean();
   });
 });

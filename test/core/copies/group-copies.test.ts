@@ -61,7 +61,10 @@ describe('a backup with two copies', () => {
     expect(repository.notices).toContainEqual({ kind: 'fewer-copies', packCount: expect.any(Number) as number });
     repository.mount('b');
     const { findings } = await check(repository.context, { readData: true });
-    expect(findings).toMatchObject([{ kind: 'copies-missing', severity: 'warning' }]);
+    expect(findings).toMatchObject([
+      { kind: 'copies-missing', severity: 'warning' },
+      { kind: 'metadata-outdated', severity: 'warning' },
+    ]);
     const { packsShort } = await listGroups(repository.context);
     expect(packsShort).toBeGreaterThan(0);
     expect(await rebalanceGroups(repository.context, { dryRun: true })).toMatchObject({ packsCopied: packsShort });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
+import { StoredMemory } from '../../../src/console/repository-memory.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
@@ -13,6 +14,7 @@ import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
 import { memoryBucket } from '../../support/buckets.ts';
 import { fill, flipByte, makeGrouped, makeTwice } from '../../support/grouped-repository.ts';
 import { copiesIn, ownPlace, recover, statesOf } from '../../support/metadata-in-groups.ts';
+import { keepDirectory } from '../../support/kept-directory.ts';
 import { runLdmHere } from '../../support/run-ldm-here.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 import { filesOf } from '../../support/test-repository.ts';
@@ -88,6 +90,24 @@ describe('the copies of the metadata', () => {
     await repository.expectRestored();
     await repair(repository.context);
     await repository.expectClean();
+  });
+});
+
+describe('a repository that was made again in the same place', () => {
+  it.each([false, true])('is not older for a machine that knows it, unless it is: %s', async (isOlder) => {
+    const repository = await makeTwice();
+    const fail = (message: string): never => expect.fail(message);
+    const memory = new StoredMemory(memoryDirectory(), { warn: fail, note: fail });
+    Object.assign(repository.context, { memory });
+    const kept = ['a', 'b'].map((name) => keepDirectory(join(repository.place(name), 'metadata')));
+    fill(repository, 'two', 2);
+    await repository.backup();
+    await repository.backup();
+    await compact(repository.context);
+    if (isOlder) for (const reset of kept) reset();
+    await recover(repository, 'a');
+    const deleting = deleteSnapshots(repository.context, { selectors: ['latest'] });
+    await (isOlder ? expect(deleting).rejects.toThrow('is older than this machine has seen it') : deleting);
   });
 });
 

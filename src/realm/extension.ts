@@ -34,6 +34,10 @@ export const realmExtension: Extension = {
     const { checkBorrowed } = await import('./lending/borrowed-check.ts');
     return await checkBorrowed(context, repository, opened, readsData);
   },
+  async findDamagedNotes(repository) {
+    const { findDamagedNotes } = await import('./lending/placed-holds.ts');
+    return await findDamagedNotes(repository);
+  },
   async openSource(context) {
     const { openDomainSource } = await import('./lending/domain-source.ts');
     return await openDomainSource(context);

@@ -3,7 +3,7 @@ import { JsonReader, encodeChecked, parseChecked } from './json-reader.ts';
 import { RECOVERIES_NAME } from './layout.ts';
 
 /** That a repository was made again from its groups, since its own place was lost. */
-export interface Recovery {
+interface Recovery {
   /** Random: 32 hex digits. */
   readonly id: string;
   /** Where it was made. Only for messages. */

@@ -1,8 +1,8 @@
 import { isDamage } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { FindingOf } from '../session/findings.ts';
-import type { Finding } from '../session/findings.ts';
+import { extension } from '../session/extension.ts';
+import type { Finding, FindingOf } from '../session/findings.ts';
 
 /**
  * Finds the holds whose list of chunks cannot be read, so that it is not known what they keep. The list of a hold is a tree
@@ -34,6 +34,5 @@ export async function findHoldProblems(
   opened: Pick<OpenedState, 'reader'>,
 ): Promise<Finding[]> {
   if (repository.config.realmId === undefined) return [];
-  const { findDamagedNotes } = await import('../../realm/lending/placed-holds.ts');
-  return [...(await findDamagedHolds(repository, opened)), ...(await findDamagedNotes(repository))];
+  return [...(await findDamagedHolds(repository, opened)), ...(await extension().findDamagedNotes(repository))];
 }

@@ -55,6 +55,8 @@ export interface Extension {
     opened: OpenedState,
     readsData: boolean,
   ): Promise<{ readonly borrowed: readonly BorrowedFrom[]; readonly findings: readonly Finding[] }>;
+  /** Finds notes about what other domains keep that cannot be read. */
+  findDamagedNotes(repository: Pick<Repository, 'files'>): Promise<readonly Finding[]>;
   /** Opens the other members, to get chunks from them. */
   openSource(context: OperationContext): Promise<OpenedChunkSource>;
   /** Reads what all members have in common. `open` asks for a password if the keys are sealed. */

@@ -20,7 +20,7 @@ function stepOf({ operation, name }: LoggedOperation): string | undefined {
   if (operation === 'rename') return target === 'quarantine' ? `set aside ${directory}` : `name ${target}`;
   if (operation === 'list' && name === 'snapshots') return 'list snapshots';
   if (operation === 'syncDirectory') return `sync ${directory}`;
-  if (operation === 'create' && directory === 'locks') return 'new lock';
+  if (operation === 'create' && directory === 'locks') return name.includes('/condemned-') ? 'mark' : 'new lock';
   if (operation === 'remove' && (directory === 'locks' || CONTENT.test(name))) return `remove ${directory}`;
   return undefined;
 }
@@ -69,6 +69,7 @@ function expectVerified(operations: readonly LoggedOperation[]): void {
 const BEGIN = [
   // What other processes have renamed and removed, too.
   ...['filter', 'manifests.bak', 'index', 'deleted', 'snapshots', 'deleted'].map((name) => `sync ${name}`),
+  'mark',
   'name condemned',
   'sync condemned',
   'new lock',

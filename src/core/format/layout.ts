@@ -160,6 +160,18 @@ export function condemnationName(id: string): string {
   return `condemned/${id}`;
 }
 
+const CONDEMNATION_MARK = /^locks\/condemned-([0-9a-f]{64})$/;
+
+/** Says that a condemnation may be in force, in the one directory whose listings are never old. */
+export function condemnationMark(id: string): string {
+  return `locks/condemned-${id}`;
+}
+
+/** Returns the id of the condemnation; undefined if a name is not that of a mark. */
+export function parseCondemnationMark(name: string): string | undefined {
+  return CONDEMNATION_MARK.exec(name)?.[1];
+}
+
 /** A file with a master key, sealed under a password. */
 export function keyName(id: string): string {
   return `${KEYS_DIRECTORY}/${id}`;

@@ -9,6 +9,8 @@ const RANDOM = '[0-9a-f]{32}';
 const SEQUENCE = String.raw`\d{12}`;
 /** Letters, digits, dots and hyphens; `~` and two hex digits for any other byte. See `repository/lock-name.ts`. */
 const LOCK_FIELD = '(?:[A-Za-z0-9.-]|~[0-9a-f]{2})*';
+/** Host, machine, boot, pid namespace, pid, start time and nonce. */
+const LOCK = String.raw`(?:shared|exclusive)-(?:${LOCK_FIELD}_){4}[1-9]\d{0,9}_${LOCK_FIELD}_[0-9a-f]+`;
 
 /**
  * What a file is called in each directory of a repository, without the directory. Desktops, network file systems and
@@ -30,8 +32,7 @@ const NAMES: Readonly<Record<Directory, string>> = {
   holds: `${ID}-${ID}`,
   // Named after what was set aside. ldm does not read it.
   quarantine: '.+',
-  // Host, machine, boot, pid namespace, pid, start time and nonce.
-  locks: String.raw`(?:shared|exclusive)-(?:${LOCK_FIELD}_){4}[1-9]\d{0,9}_${LOCK_FIELD}_[0-9a-f]+`,
+  locks: `(?:${LOCK}|condemned-${ID})`,
   tmp: RANDOM,
 };
 

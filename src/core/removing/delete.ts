@@ -10,7 +10,7 @@ import { bringBack } from './kept-deleted.ts';
 import { findMissing, isSnapshotWhole } from '../snapshots/live-walk.ts';
 import { assertUnprotected } from './protection.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
-import { recordBroughtBack } from '../saving/manifest-copies.ts';
+import { recordCommits } from '../saving/manifest-copies.ts';
 import type { Repository } from '../repository/repository.ts';
 import { commitDelete, measureSnapshots, reclaim } from './remove-snapshots.ts';
 import type { FreedBytes, Reclaimed } from './remove-snapshots.ts';
@@ -102,7 +102,7 @@ async function undoDeletes(
   } catch (error) {
     throw isAbsent(error) ? noLongerDeleted(error, listings) : error;
   }
-  await recordBroughtBack(context, repository, ids);
+  await recordCommits(context, repository, ids);
 }
 
 function noLongerDeleted(cause: BackendError, selected: readonly SnapshotListing[]): SnapshotNotFoundError {

@@ -2,10 +2,10 @@ import { CorruptDataError, isAbsent } from '../errors.ts';
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { OperationContext } from '../session/context.ts';
-import { recordBroughtBack } from '../saving/manifest-copies.ts';
 import { isSnapshotWhole } from '../snapshots/live-walk.ts';
 import { replaceSnapshots } from '../saving/replace-snapshots.ts';
 import { forgetSnapshots } from '../session/repository-memory.ts';
+import { recordCommits } from '../saving/manifest-copies.ts';
 
 /*
  * Deleted snapshots whose space is kept until a time. Their manifests are in snapshots/, so that nothing that they need
@@ -49,7 +49,7 @@ async function moveBack(
   try {
     const { snapshot } = await repository.files.readManifest(id, { deleted: true });
     await repository.order.undoDelete([id], repository.assertLocked, async () => isSnapshotWhole(repository, id));
-    await recordBroughtBack(context, repository, [id]);
+    await recordCommits(context, repository, [id]);
     return { id, snapshot };
   } catch (error) {
     if (isAbsent(error) || error instanceof CorruptDataError) return undefined;

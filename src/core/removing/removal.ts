@@ -2,7 +2,8 @@ import { RefusedError } from '../errors.ts';
 import type { Condemned } from '../format/condemnation.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PreparedCondemnation } from '../repository/durable-order.ts';
-import { condemnationName, packName, segmentName } from '../format/layout.ts';
+import { condemnationMark, condemnationName, packName, segmentName } from '../format/layout.ts';
+import { markedIn } from '../repository/listing.ts';
 import type { Listing } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 
@@ -87,6 +88,19 @@ export class Removal {
     const { order, assertLocked } = this.#repository;
     await order.remove(
       ids.map((id) => condemnationName(id)),
+      assertLocked,
+    );
+    await this.#removeMarks();
+  }
+
+  /** Also those of processes that died before their condemnation was in force. */
+  async #removeMarks(): Promise<void> {
+    const { order, assertLocked, files } = this.#repository;
+    const marked = markedIn(await files.list('locks'));
+    const inForce = await files.whichExist(marked.map((id) => condemnationName(id)));
+    const old = marked.filter((id) => !inForce.has(condemnationName(id)));
+    await order.remove(
+      old.map((id) => condemnationMark(id)),
       assertLocked,
     );
   }

@@ -14,6 +14,7 @@ import type { PackSink } from '../store/pack-writer.ts';
 import {
   RESERVE_BYTES,
   RESERVE_NAME,
+  condemnationMark,
   condemnationName,
   deletedName,
   isCheckpointName,
@@ -175,10 +176,7 @@ export class DurableOrder implements PackSink {
   /** Writes a condemnation under a temporary name. A full disk makes this fail before anything was copied. */
   async prepareCondemnation(condemned: Condemned): Promise<PreparedCondemnation> {
     const bytes = this.#seals.seal('condemnations', encodeCondemnation(condemned, randomBytes(NONCE_BYTES)));
-    const file = await this.#stage(async (staged) => {
-      await staged.append(bytes);
-      await staged.flush();
-    });
+    const file = await this.#stage(async (staged) => staged.append(bytes).then(async () => staged.flush()));
     return { id: sha256(bytes), file };
   }
 
@@ -187,6 +185,7 @@ export class DurableOrder implements PackSink {
     await settleRemoved(this.#backend);
     if (prepared === undefined) return;
     const name = condemnationName(prepared.id);
+    await this.#backend.claim(condemnationMark(prepared.id));
     // No barrier here: whatever else must be durable is. See docs/architecture.md, "How space is removed".
     await prepared.file.publish(name, verify);
     await this.#backend.barrier();

@@ -3,7 +3,14 @@ import { snapshotName } from '../format/layout.ts';
 
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { RefusedError, isAbsent } from '../errors.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, baseName, isCommitName, parseCommitName } from '../format/layout.ts';
+import {
+  CONFIG_COPY_NAME,
+  CONFIG_NAME,
+  baseName,
+  isCommitName,
+  parseCommitName,
+  parseCondemnationMark,
+} from '../format/layout.ts';
 import { isOwnName } from '../format/own-names.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
@@ -57,7 +64,8 @@ export async function listRepository(
   const { backend } = place;
   const foreignNames: string[] = [];
   const listed = async (directory: string): Promise<BackendFile[]> => listOptional(backend, directory, foreignNames);
-  const condemned = await readCondemnations(place, idsOf(await listed('condemned')));
+  const marked = place.isForReading === true ? [] : markedIn(await listOptional(backend, 'locks'));
+  const condemned = await readCondemnations(place, [...new Set([...idsOf(await listed('condemned')), ...marked])]);
   const manifestCopyIds = idsOf(await listed('manifests.bak'));
   const missingDirectories: string[] = [];
   const list = async (directory: string): Promise<BackendFile[]> => {
@@ -207,6 +215,14 @@ function ownFilesOf(files: readonly BackendFile[], foreignNames: string[]): Back
     if (!isOwn) foreignNames.push(name);
     return isOwn;
   });
+}
+
+/**
+ * Ids of the condemnations that have a mark in `locks`, which include all that are in force. A listing of `condemned` may lack
+ * one, and what that one lists must not be relied on: a process that was suspended may be about to remove it.
+ */
+export function markedIn(locks: readonly BackendFile[]): string[] {
+  return locks.map(({ name }) => parseCondemnationMark(name)).filter((id) => id !== undefined);
 }
 
 /** Numbers of the commit records among the files in `index`. */

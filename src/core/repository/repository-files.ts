@@ -78,6 +78,11 @@ export class RepositoryFiles {
     return (await this.#place.backend.sizeOf(name)) !== undefined;
   }
 
+  /** Returns those of the files that exist. */
+  async whichExist(names: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(names.length === 0 ? [] : (await this.#place.backend.sizesOf(names)).keys());
+  }
+
   /**
    * Returns the bytes of a file of the configuration.
    * @throws CorruptDataError

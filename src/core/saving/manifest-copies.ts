@@ -4,41 +4,46 @@ import type { Repository } from '../repository/repository.ts';
 import type { OperationContext } from '../session/context.ts';
 
 /**
- * Writes copies of manifests, and a record of their commits. A snapshot is valid without them, so a failure only causes a
+ * Records commits, and writes copies of their manifests. A snapshot is valid without them, so a failure only causes a
  * warning.
+ * @throws RefusedError if the lock is lost before the record is there: others may not learn of the commit where a listing
+ * lags behind, so it must not be reported
  */
 export async function copyManifests(
   context: OperationContext,
   repository: Repository,
   manifests: ReadonlyMap<string, Uint8Array>,
 ): Promise<void> {
-  await orWarn(context, async () => {
+  await recordCommits(context, repository, [...manifests.keys()]);
+  try {
     await repository.order.copyManifests(manifests, async () => repository.assertLocked());
-    if (manifests.size > 0) await repository.commits.record([...manifests.keys()]);
-  });
+  } catch (error) {
+    if (error instanceof RefusedError) warn(context, 'this process has lost its lock');
+    else warnUnlessUnknown(context, error);
+  }
 }
 
 /**
- * Records that snapshots were brought back: a compaction that died before it reclaimed them has left them out of the
+ * Also for snapshots that were brought back: a compaction that died before it reclaimed them has left them out of the
  * commit records.
+ * @throws RefusedError as `copyManifests`
  */
-export async function recordBroughtBack(
+export async function recordCommits(
   context: OperationContext,
   repository: Repository,
   snapshotIds: readonly string[],
 ): Promise<void> {
-  if (snapshotIds.length > 0) await orWarn(context, async () => repository.commits.record(snapshotIds));
+  if (snapshotIds.length === 0) return;
+  await repository.commits.record(snapshotIds).catch((error: unknown) => warnUnlessUnknown(context, error));
 }
 
-async function orWarn({ onNotice }: OperationContext, write: () => Promise<void>): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
-    const isLockLost = error instanceof RefusedError;
-    if (!(isLockLost || error instanceof BackendError)) throw error;
-    const reason = isLockLost ? 'this process has lost its lock' : error.message;
-    onNotice?.({ kind: 'manifest-copy-not-written', reason });
-  }
+function warnUnlessUnknown(context: OperationContext, error: unknown): void {
+  if (!(error instanceof BackendError)) throw error;
+  warn(context, error.message);
+}
+
+function warn({ onNotice }: OperationContext, reason: string): void {
+  onNotice?.({ kind: 'manifest-copy-not-written', reason });
 }
 
 /** Returns the manifests of snapshots that have no copy because their backup died right after the commit. */

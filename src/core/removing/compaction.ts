@@ -126,14 +126,18 @@ export class Compaction {
     return this.#replacesCheckpoints || foldedCount + goneCount + listing.condemned.ids.length > 0;
   }
 
-  /** A record that has a reclaimed snapshot would call it lost. */
+  /**
+   * A record that has a reclaimed snapshot would call it lost. To machines that have seen a snapshot without a record, the
+   * new one shows that it was reclaimed.
+   */
   async #mergeCommits(): Promise<void> {
     const { commits, deletedIds } = this.#opened.listing;
     const ids = this.#markedIds;
     if (commits === undefined || (commits.end === 0 && ids.size + deletedIds.length === 0)) return;
     const { snapshotIds, numbers } = commits;
-    const areSame = snapshotIds.size === ids.size && [...snapshotIds].every((id) => ids.has(id));
-    if (areSame && numbers.length <= COMMIT_RECORDS_KEPT && !this.#replacesCheckpoints) return;
+    const isSame = snapshotIds.size === ids.size && [...snapshotIds].every((id) => ids.has(id));
+    const isKept = isSame && deletedIds.length === 0;
+    if (isKept && numbers.length <= COMMIT_RECORDS_KEPT && !this.#replacesCheckpoints) return;
     await this.#repository.commits.merge(commits, [...ids]);
   }
 

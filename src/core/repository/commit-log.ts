@@ -18,6 +18,8 @@ import { prefetch } from '../util/prefetch.ts';
 
 /** What the commit records say. */
 export interface CommitLog {
+  /** The number of the record that took the place of all before it; 0 if none did: no snapshot was ever reclaimed. */
+  readonly start: number;
   /** The highest number of a record; 0 if there are none. */
   readonly end: number;
   /** The numbers of the records that were found, in no order. */
@@ -39,6 +41,7 @@ export async function readCommitLog(place: FilePlace, listed: readonly number[])
 }
 
 class LogReading implements CommitLog {
+  start = 0;
   end = 0;
   readonly damaged: Map<string, LdmError> = new Map();
   readonly snapshotIds: Set<string> = new Set();
@@ -57,7 +60,7 @@ class LogReading implements CommitLog {
   }
 
   async read(): Promise<void> {
-    const first = await this.#readFirst();
+    const first = (this.start = await this.#readFirst());
     await this.#findEnd(first);
     await this.#readAll(countDown(this.end, Math.max(1, first)));
     const strays = this.#listed.filter((number) => number > this.end);

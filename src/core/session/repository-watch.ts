@@ -15,8 +15,8 @@ const TIMES_READ_MAX = 100;
  *
  * What is remembered must be there. Only the holder of an exclusive lock may remove deleted snapshots and the newest
  * checkpoint, and forgets those first: being killed at any time cannot make this machine miss what it has removed itself.
- * What another machine has reclaimed is in no commit record any more, and there is a newer record. Anything else is an
- * older state, such as that of a listing that lags behind.
+ * What another machine has reclaimed is in no commit record any more, and since then a newer one has taken the place of
+ * all others. Anything else is an older state, such as that of a listing that lags behind.
  */
 export class RepositoryWatch {
   readonly #memory: RepositoryMemory;
@@ -175,7 +175,9 @@ async function isOlderLog(
   const { seen, lost, isGenerationOlder } = missed;
   const log = await files.readCommits();
   if (log.end < seen.commit || lost.some((id) => log.snapshotIds.has(id))) return true;
-  return log.end === seen.commit && (isGenerationOlder || lost.length > 0);
+  // Others may have added records to the older state.
+  if (lost.length > 0 && log.start <= seen.commit) return true;
+  return log.end === seen.commit && isGenerationOlder;
 }
 
 function olderStateError(): RefusedError {

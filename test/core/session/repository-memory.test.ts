@@ -22,6 +22,7 @@ import { simulatedProcess } from '../../support/simulated-process.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 import { TEST_PASSWORD } from '../../support/test-password.ts';
 import { inSoak } from '../../support/soak.ts';
+import { isCommitName } from '../../../src/core/format/layout.ts';
 
 interface Machine {
   readonly directory: string;
@@ -185,5 +186,33 @@ test('a snapshot that a repair sets aside is not missed', async () => {
   expect(actions).toContainEqual(expect.objectContaining({ kind: 'snapshot-quarantined', isRewritten: false }));
   machine.missed.length = 0;
   await listSnapshots(machine.context(disk));
+  expect(machine.missed).toEqual([]);
+});
+
+test('a state that is put back is still older after another machine has added to it', async () => {
+  const { disk, machine, backUp } = await makeStage(2);
+  const older = disk.copy();
+  await backUp();
+  for (const name of disk.names()) if (name.startsWith('packs/')) older.poke(name, disk.peek(name)!);
+  const source = memoryDirectory();
+  const other = makeMachine();
+  for (const content of ['one', 'two']) {
+    writeFileSync(join(source, 'file'), content);
+    await backup(other.context(older), { sources: [source], cwd: source });
+  }
+  const packs = filesIn(older, 'packs');
+  await expect(compact(machine.context(older))).rejects.toThrow('is older than this machine has seen it');
+  expect(filesIn(older, 'packs')).toEqual(packs);
+});
+
+test('what another machine reclaims is not missed, even without a record of its commit', async () => {
+  const { disk, machine } = await makeStage(2);
+  const only = (_operation: string, name: string): boolean => isCommitName(name.split(' ').at(-1)!);
+  const failing = new FaultyBackend(disk, { failAt: 1, only });
+  const { snapshotId } = await backup(machine.context(failing), { sources: [memoryDirectory()], cwd: '/' });
+  expect(failing.fired).toBe(true);
+  await deleteSnapshots(makeMachine().context(disk), { selectors: [snapshotId!] });
+  await backup(makeMachine().context(disk), { sources: [memoryDirectory()], cwd: '/' });
+  await compact(machine.context(disk));
   expect(machine.missed).toEqual([]);
 });

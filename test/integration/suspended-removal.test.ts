@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { isCommitName } from '../../src/core/format/layout.ts';
 import { initRepository } from '../../src/core/creating/init.ts';
+import { fixedSourceDirectory } from '../support/fixed-sources.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import { runSeeded } from '../support/repeatable-runs.ts';
@@ -15,7 +16,6 @@ import { inSoak } from '../support/soak.ts';
 import { LEFT_OUT, SuspensionModel } from '../support/suspension-model.ts';
 import { lagging, scheduledDirectory, scheduledStore } from '../support/scheduled-process.ts';
 import type { Lie, ModelProcess, OpenScheduled } from '../support/scheduled-process.ts';
-import { memoryDirectory } from '../support/temp-directory.ts';
 import { takeThreadsAway } from '../support/test-threads.ts';
 
 // A model check of the real operations: docs/format.md, "Removal", says why no schedule loses anything.
@@ -49,7 +49,7 @@ async function runSchedules(
   vi.spyOn(performance, 'now').mockReturnValue(0);
   const empty = new MemoryBackend();
   await runSeeded(0, async () => initRepository({ backend: empty, ...optionsOfTests() }, { capacity: 64 }));
-  const sources = makeSources(memoryDirectory());
+  const sources = makeSources(fixedSourceDirectory());
   const outcomes = new Map<string, number>();
   let lostLockCount = 0;
   const isEnough = (): boolean => kinds.every((kind) => outcomes.has(`${kind} done`));
@@ -69,7 +69,7 @@ function makeSources(directory: string): string[] {
   const mixed = join(directory, 'mixed');
   mkdirSync(mixed);
   for (const [index, path] of [...files, join(mixed, 'kept'), join(mixed, LEFT_OUT)].entries()) {
-    writeFileSync(path, createPrng(index).bytes(500 + 700 * index));
+    writeFileSync(path, createPrng(index).bytes(500 + 701 * index));
   }
   return [...files.slice(0, 3), mixed, ...files.slice(3)];
 }

@@ -24,7 +24,7 @@ const LAGGING = ['deleted', 'condemned', 'index', 'snapshots', 'manifests.bak', 
 
 /**
  * Listings that lag behind: each process misses a snapshot for a while, with the copy of its manifest and some newer
- * checkpoints, and single other names.
+ * checkpoints, a condemnation, and single other names.
  */
 export function lagging(seed: number): Lie {
   const prng = createPrng(seed);
@@ -34,8 +34,8 @@ export function lagging(seed: number): Lie {
     const pick = (): Set<string> => {
       const id = baseName(prng.pick(['', ...namesIn('snapshots')]));
       const checkpoints = namesIn('filter').slice(-prng.int(3));
-      const other = prng.pick(['', ...namesIn(prng.pick(LAGGING))]);
-      return new Set([`snapshots/${id}`, `manifests.bak/${id}`, ...checkpoints, other]);
+      const others = [prng.pick(LAGGING), 'condemned'].map((directory) => prng.pick(['', ...namesIn(directory)]));
+      return new Set([`snapshots/${id}`, `manifests.bak/${id}`, ...checkpoints, ...others]);
     };
     return {
       list: (directory) => {

@@ -27,6 +27,8 @@ const SLEEP_STEPS_MAX = 120;
 const SCHEDULES_FOR_EACH_LOCKED = 5;
 const LATER = '2999-01-01T00:00:00Z';
 const PAST = '2000-01-01T00:00:00Z';
+/** So that ids do not depend on the machine. */
+const SOURCES = { cwd: '/', hostname: 'tower' };
 /** The name of a file in one of the sources that a rewrite leaves out. */
 export const LEFT_OUT = 'left-out';
 
@@ -87,8 +89,8 @@ export class SuspensionModel {
   async #prepare(): Promise<void> {
     const context = { backend: this.#disk, ...optionsOfTests() };
     const first = this.#prng.int(this.#sources.length - 2);
-    const saved = await backup(context, { sources: this.#sources.slice(first, first + 2), cwd: '/' });
-    await backup(context, { sources: this.#sources.slice(first + 1, first + 3), cwd: '/' });
+    const saved = await backup(context, { ...SOURCES, sources: this.#sources.slice(first, first + 2) });
+    await backup(context, { ...SOURCES, sources: this.#sources.slice(first + 1, first + 3) });
     await deleteSnapshots(context, { selectors: [saved.snapshotId!], reclaim: false });
   }
 
@@ -115,7 +117,7 @@ export class SuspensionModel {
   }
 
   #locks(): string[] {
-    return this.#disk.names().filter((name) => name.startsWith('locks/'));
+    return this.#disk.names().filter((name) => /^locks\/(?:shared|exclusive)-/.test(name));
   }
 
   /** Somebody takes the holder of a lock for dead. */
@@ -179,7 +181,7 @@ export class SuspensionModel {
 
   #backUp(sources: readonly string[]): RunOperation {
     // With records of what is stored after each entry.
-    const options = { sources, cwd: '/', ...(this.#prng.int(4) === 0 ? { recordEveryMs: 0 } : {}) };
+    const options = { ...SOURCES, sources, ...(this.#prng.int(4) === 0 ? { recordEveryMs: 0 } : {}) };
     return async (context, process) => {
       const { snapshotId } = await backup(context, options);
       // A delete can be faster than the report.

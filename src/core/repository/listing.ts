@@ -1,21 +1,19 @@
-import { deletedName } from '../format/layout.ts';
-import { snapshotName } from '../format/layout.ts';
-
 import type { Backend, BackendFile } from '../backend/backend.ts';
 import { RefusedError, isAbsent } from '../errors.ts';
 import {
   CONFIG_COPY_NAME,
   CONFIG_NAME,
   baseName,
+  deletedName,
   isCommitName,
   parseCommitName,
   parseCondemnationMark,
+  snapshotName,
 } from '../format/layout.ts';
 import { isOwnName } from '../format/own-names.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
-import { endOfRun, readCommitLog } from './commit-log.ts';
-import type { CommitLog } from './commit-log.ts';
+import { type CommitLog, endOfRun, readCommitLog } from './commit-log.ts';
 import type { Condemnations } from './condemned.ts';
 
 /** The names of everything in a repository. */

@@ -2,7 +2,7 @@
 // npm asks about scripts of a package that does not come from a registry, and those of a clone are of no use there.
 // The package is made in a folder of its own, so that an interruption cannot leave another package.json in the clone.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -20,6 +20,10 @@ function pack(folder) {
       cpSync(join(ROOT, name), join(stage, name), { recursive: true });
     }
     for (const name of ONLY_IN_A_CLONE) delete manifest[name];
+    // A page for each command: npm needs their names to install them.
+    manifest.man = readdirSync(join(ROOT, 'dist/man'))
+      .sort()
+      .map((page) => `./dist/man/${page}`);
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
     const { status } = spawnSync('npm', ['pack', '--silent', '--pack-destination', folder], {
       cwd: stage,

@@ -7,16 +7,22 @@ export function manPagesOf(program: Command, version: string): Map<string, strin
   const pages = new Map<string, string>();
   const visit = (command: Command): void => {
     pages.set(`${pageNameOf(command)}.1`, manPage(command, version));
-    for (const inner of command.createHelp().visibleCommands(command)) visit(inner);
+    for (const inner of pagedCommands(command)) visit(inner);
   };
   visit(program);
   return pages;
 }
 
+/** `help` of a group is explained by the page of the group. */
+function pagedCommands(command: Command): Command[] {
+  const isPaged = (inner: Command): boolean => inner.name() !== 'help' || command.parent === null;
+  return [...command.createHelp().visibleCommands(command)].filter(isPaged);
+}
+
 function manPage(command: Command, version: string): string {
   const help = command.createHelp();
   const name = pageNameOf(command);
-  const inner = help.visibleCommands(command);
+  const inner = pagedCommands(command);
   return [
     // Without a date, so that the same version always has the same pages.
     `.TH ${quoted(name.toUpperCase())} 1 "" ${quoted(`ldm ${version}`)} ${quoted('ldm manual')}`,

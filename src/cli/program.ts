@@ -1,95 +1,14 @@
 import { Command } from 'commander';
 import type { CommandRunner } from '../console/command-runner.ts';
-import { defineAdopt } from '../realm/verbs/adopt/command.ts';
-import { defineAgent } from '../realm/verbs/agent/command.ts';
-import { defineBackup } from '../verbs/backup/command.ts';
-import { defineCache } from '../verbs/cache/command.ts';
-import { defineCat } from '../verbs/dump/cat-command.ts';
-import { defineCheck } from '../verbs/check/command.ts';
-import { defineCompact } from '../verbs/compact/command.ts';
-import { defineCompletion } from '../verbs/completion/command.ts';
-import { defineCopy } from '../verbs/copy/command.ts';
-import { defineDelete } from '../verbs/delete/command.ts';
-import { defineDiff } from '../verbs/diff/command.ts';
-import { defineDoctor } from '../verbs/doctor/command.ts';
-import { defineDu } from '../verbs/du/command.ts';
-import { defineDump } from '../verbs/dump/command.ts';
-import { defineFilter } from '../filters/command.ts';
-import { defineFind } from '../verbs/find/command.ts';
-import { defineForget } from '../verbs/forget/command.ts';
-import { defineGroup } from '../verbs/group/command.ts';
-import { defineHave } from '../verbs/have/command.ts';
-import { defineHelp } from '../console/help-command.ts';
-import { defineHistory } from '../verbs/history/command.ts';
-import { defineImportTar } from '../verbs/import-tar/command.ts';
-import { defineInit } from '../verbs/init/command.ts';
-import { defineKey } from '../verbs/key/command.ts';
-import { defineLocate } from '../realm/verbs/locate/command.ts';
-import { defineLs } from '../verbs/ls/command.ts';
-import { definePin } from '../verbs/tag/pin-command.ts';
-import { defineMount } from '../verbs/mount/command.ts';
-import { defineRealm } from '../realm/verbs/realm/command.ts';
-import { defineRepair } from '../verbs/repair/command.ts';
-import { defineRestore } from '../verbs/restore/command.ts';
-import { defineRewrite } from '../verbs/rewrite/command.ts';
-import { defineServe } from '../verbs/serve/command.ts';
-import { defineShow } from '../verbs/snapshots/show-command.ts';
-import { defineSnapshots } from '../verbs/snapshots/command.ts';
-import { defineStats } from '../verbs/stats/command.ts';
-import { defineTag } from '../verbs/tag/command.ts';
-import { defineUndelete } from '../verbs/delete/undelete-command.ts';
-import { defineUnpin } from '../verbs/tag/unpin-command.ts';
-import { defineVersion } from '../verbs/version/command.ts';
+import { HEADINGS, type Verb } from '../console/verb.ts';
+import { VERBS } from './verbs.ts';
 import { ALL_EXIT_CODES } from '../console/exit-codes.ts';
 import { formatHelpFooter, summaryOf } from '../console/options/help-footer.ts';
 import { count, durationValue, sizeValue, connectionsValue } from '../console/options/option-values.ts';
 import { makeStrict } from './strict-options.ts';
 
-type Define = (program: Command, runner: CommandRunner) => void;
-
-/** In the order of the help: the most important groups and commands first. */
-const GROUPS: readonly (readonly [heading: string, definitions: readonly Define[]])[] = [
-  ['Everyday:', [defineBackup, defineRestore, defineMount]],
-  [
-    'Snapshots:',
-    [
-      defineSnapshots,
-      defineTag,
-      definePin,
-      defineUnpin,
-      defineRewrite,
-      defineCopy,
-      defineForget,
-      defineDelete,
-      defineUndelete,
-    ],
-  ],
-  ['Files and archives:', [defineCat, defineDump, defineImportTar]],
-  ['Inspect:', [defineShow, defineLs, defineFind, defineHistory, defineDiff, defineDu, defineHave, defineLocate]],
-  [
-    'Repository:',
-    [
-      defineInit,
-      defineCheck,
-      defineDoctor,
-      defineRepair,
-      defineCompact,
-      defineStats,
-      defineKey,
-      defineGroup,
-      defineRealm,
-      defineAdopt,
-      defineAgent,
-      defineCache,
-      defineServe,
-    ],
-  ],
-  ['Program:', [defineCompletion, defineVersion, (program) => defineHelp(program, 'help backup')]],
-  ['Inside:', [defineFilter]],
-];
-
-/** Defines the whole command line. Only commander is loaded until a command runs. */
-export function createProgram(runner: CommandRunner): Command {
+/** Defines the whole command line of these verbs. Only commander is loaded until a command runs. */
+export function createProgram(runner: CommandRunner, verbs: readonly Verb[] = VERBS): Command {
   const program = new Command('ldm')
     .description('Back up files with deduplication, restore them, and delete snapshots with exact accounting.')
     .usage('[options] <command>')
@@ -98,9 +17,9 @@ export function createProgram(runner: CommandRunner): Command {
     // Errors are printed in one place, with our own exit codes.
     .configureOutput({ outputError: () => {} });
   defineGlobalOptions(program);
-  for (const [heading, definitions] of GROUPS) {
-    program.commandsGroup(heading);
-    for (const define of definitions) define(program, runner);
+  for (const heading of HEADINGS) {
+    program.commandsGroup(`${heading}:`);
+    for (const { define } of verbs.filter((verb) => verb.heading === heading)) define(program, runner);
   }
   makeStrict(program);
   program.addHelpText(

@@ -1,17 +1,25 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
 import { jsonPage } from '../support/json-page.ts';
-import { commandSchemas, messagesOf } from '../support/json-schemas.ts';
+import { commandSchemas, common, messagesOf } from '../support/json-schemas.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/json.md');
-const MARKER = '<!-- What follows is made of docs/schemas by `npm run docs`. -->\n';
+const SCHEMAS = join(import.meta.dirname, '../../docs/schemas');
+const MARKER = '<!-- What follows is made of the schemas by `npm run docs`. -->\n';
 
-it('docs/json.md has all messages of docs/schemas', async () => {
+it('docs/json.md has all messages of the schemas', async () => {
   const [introduction] = readFileSync(PAGE, 'utf8').split(MARKER);
   await expect(`${introduction}${MARKER}\n${jsonPage()}`).toMatchFileSnapshot(PAGE);
+});
+
+it('docs/schemas has the schemas that are beside the commands, for programs of others', async () => {
+  const schemas = new Map<string, object>([['common', common], ...commandSchemas]);
+  for (const [name, schema] of schemas)
+    await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot(join(SCHEMAS, `${name}.json`));
+  expect(readdirSync(SCHEMAS).toSorted()).toEqual([...schemas.keys()].map((name) => `${name}.json`).toSorted());
 });
 
 describe.each([...commandSchemas.keys()])('the schema of %s', (file) => {

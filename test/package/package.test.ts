@@ -25,6 +25,7 @@ const installed = installPackage(directory);
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+  readonly man: readonly string[];
   readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
   readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>;
@@ -68,6 +69,12 @@ describe('the npm package', () => {
       }
     }
     expect(linkedFiles(join(installed, 'README.md'))).toContain('docs/filters.md');
+  });
+
+  it('names its man pages, a page for each command: npm installs no others', () => {
+    const pages = readdirSync(join(installed, 'dist/man')).map((page) => `./dist/man/${page}`);
+    expect(manifest.man).toEqual(pages.toSorted());
+    expect(pages.length).toBeGreaterThan(50);
   });
 
   // npm asks about the scripts of a package that does not come from a registry.

@@ -97,7 +97,9 @@ export function judgeLeavings(
   const failed = faulty.operations[(given.fault.failAt ?? 0) - 1];
   const isLockRemoval = failed?.operation === 'remove' && failed.name.startsWith('locks/');
   const names = backend.names();
-  const left = names.filter((name) => name.startsWith('tmp/') || (name.startsWith('locks/') && !isLockRemoval));
+  // Marks of condemnations stay until the next removal, which the aftermath runs.
+  const isLock = (name: string): boolean => /^locks\/(?!condemned-)/.test(name);
+  const left = names.filter((name) => name.startsWith('tmp/') || (isLock(name) && !isLockRemoval));
   const known = new Set(given.stage.snapshotIds.map((id) => `snapshots/${id}`));
   const made = ending.succeeded ? [] : names.filter((name) => name.startsWith('snapshots/') && !known.has(name));
   return [...left.map((name) => `${name} was left`), ...made.map((name) => `${name} was committed all the same`)];

@@ -1,17 +1,17 @@
 import { commandSchemas, common, messagesOf } from './json-schemas.ts';
-import type { DocumentedMessage, FieldSchema, MessageSchema } from './json-schemas.ts';
+import type { CommandSchema, CommandSchemas, DocumentedMessage, FieldSchema, MessageSchema } from './json-schemas.ts';
 
 /** Shared values with fields of their own, which get a section. */
 const SHARED = ['backup_summary', 'snapshot', 'snapshot_with_cost', 'entry', 'chains', 'compaction'];
 
-/** Returns the part of docs/json.md that follows from docs/schemas: the messages of every command. */
-export function jsonPage(): string {
-  const files = [...commandSchemas.keys()].toSorted();
+/** Returns the part of docs/json.md that follows from the schemas: the messages of every command. */
+export function jsonPage(schemas: CommandSchemas = commandSchemas): string {
+  const files = [...schemas.keys()].toSorted();
   const messages = SHARED.length === 0 ? [] : messagesOf('backup').filter(({ isCommon }) => isCommon);
   return [
     '## Messages of several commands\n',
     ...messages.map(({ message }) => describeMessage(message)),
-    ...files.map((file) => describeCommand(file, messagesOf(file))),
+    ...files.map((file) => describeCommand(file, schemas.get(file)!, messagesOf(file, schemas))),
     '## Shared values\n',
     ...SHARED.map(
       (name) => `### \`${name}\`\n\n${common.$defs[name]!.description}\n\n${tableOf(common.$defs[name]!)}\n`,
@@ -19,8 +19,11 @@ export function jsonPage(): string {
   ].join('\n');
 }
 
-function describeCommand(file: string, messages: readonly DocumentedMessage[]): string {
-  const { title, description } = commandSchemas.get(file)!;
+function describeCommand(
+  file: string,
+  { title, description }: CommandSchema,
+  messages: readonly DocumentedMessage[],
+): string {
   const shared = messages.filter(({ isCommon }) => isCommon).map(({ message }) => `\`${message.title}\``);
   return [
     `## ${title}\n`,

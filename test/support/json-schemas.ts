@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 
-const directory = join(import.meta.dirname, '../../docs/schemas');
+const sources = join(import.meta.dirname, '../../src');
 
 /** A message as its schema describes it. */
 export interface MessageSchema {
@@ -40,14 +40,19 @@ export interface DocumentedMessage {
   readonly isCommon: boolean;
 }
 
-const read = (file: string): object => JSON.parse(readFileSync(join(directory, file), 'utf8')) as object;
+const read = (file: string): object => JSON.parse(readFileSync(join(sources, file), 'utf8')) as object;
 
-export const common = read('common.json') as { readonly $defs: Readonly<Record<string, FieldSchema & MessageSchema>> };
-/** By the name of the file, which is that of the command. */
-export const commandSchemas: ReadonlyMap<string, CommandSchema> = new Map(
-  readdirSync(directory)
-    .filter((file) => file !== 'common.json')
-    .map((file) => [file.replace('.json', ''), read(file) as CommandSchema]),
+export const common = read('console/common-schema.json') as {
+  readonly $defs: Readonly<Record<string, FieldSchema & MessageSchema>>;
+};
+export type CommandSchemas = ReadonlyMap<string, CommandSchema>;
+
+/** The schemas beside the commands, by the name of the command. */
+export const commandSchemas: CommandSchemas = new Map(
+  readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((file) => basename(file) === 'schema.json')
+    .toSorted()
+    .map((file) => [basename(dirname(file)).replace('filters', 'filter'), read(file) as CommandSchema]),
 );
 /** Commands that print what another one prints. */
 const FAMILIES: Readonly<Record<string, string>> = {
@@ -65,8 +70,8 @@ ajv.addKeyword('x-stream');
 ajv.addSchema([common, ...commandSchemas.values()]);
 
 /** Returns the messages of a command. */
-export function messagesOf(file: string): DocumentedMessage[] {
-  return commandSchemas.get(file)!.oneOf.map((entry, index) => {
+export function messagesOf(file: string, schemas: CommandSchemas = commandSchemas): DocumentedMessage[] {
+  return schemas.get(file)!.oneOf.map((entry, index) => {
     const reference = '$ref' in entry ? entry.$ref : `${file}.json#/oneOf/${index}`;
     const message = '$ref' in entry ? common.$defs[entry.$ref.split('/').at(-1)!]! : entry;
     // Compiled when it is used: most tests print few of the messages of a command.
@@ -93,11 +98,11 @@ function findProblem(command: string | undefined, line: string, isStderr: boolea
   // A command line without a command, or with an unknown one.
   const file = command === undefined ? 'version' : (FAMILIES[command] ?? command);
   const found = messagesOf(file).find(({ message }) => message.title === value.message_type);
-  if (found === undefined) return `docs/schemas/${file}.json has no such message: ${line}`;
+  if (found === undefined) return `the schema of ${file} has no such message: ${line}`;
   const { message } = found;
   const validate = found.validator();
   if ((message['x-stream'] === 'stderr') !== isStderr && message.title !== 'exported' && message.title !== 'status') {
-    return `docs/schemas/${file}.json says another stream: ${line}`;
+    return `the schema of ${file} says another stream: ${line}`;
   }
-  return validate(value) ? undefined : `docs/schemas/${file}.json: ${ajv.errorsText(validate.errors)}: ${line}`;
+  return validate(value) ? undefined : `the schema of ${file}: ${ajv.errorsText(validate.errors)}: ${line}`;
 }

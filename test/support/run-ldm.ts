@@ -61,14 +61,17 @@ export async function runLdm(args: readonly string[], options: RunLdmOptions = {
   return result;
 }
 
-/** Fails if a command has printed JSON that docs/schemas does not describe. */
+/** Fails if a command has printed JSON that its schema does not describe. */
 export async function expectDocumented(
   args: readonly string[],
   result: Pick<RunLdmResult, 'stdout' | 'stderr'>,
 ): Promise<void> {
   if (!`${result.stdout}\n${result.stderr}`.includes('{"message_type":')) return;
   const { undocumentedLines } = await import('./json-schemas.ts');
-  expect(undocumentedLines(args, result), 'see docs/schemas, and run `npm run docs` after a change').toEqual([]);
+  expect(
+    undocumentedLines(args, result),
+    'see the schema beside the command, and run `npm run docs` after a change',
+  ).toEqual([]);
 }
 
 export function cleanEnvironment(added: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {

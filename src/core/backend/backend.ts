@@ -57,66 +57,25 @@ export interface StagedFile {
   discard(): Promise<void>;
 }
 
-/**
- * A store of named files. Names are relative paths with `/`. Every failure is a `BackendError`, whose `kind` says what
- * it means; this layer neither retries nor swallows errors.
- *
- * Other processes see at once what was published, moved or removed. It survives a power cut once `barrier` has returned.
- */
-export interface Backend {
-  /** Only for messages. */
-  readonly location: string;
-  /** The path of the repository if it is a directory of this machine. */
-  readonly localDirectory: string | undefined;
-  /** The paths of further directories of this machine that hold parts of the repository. */
-  readonly otherDirectories?: readonly string[];
-  /** The names of the parts of the place that could not be reached so far. Undefined if the place has no parts. */
-  readonly offlineParts?: readonly string[];
-  /** How many reads are worth having under way at once: 1 if they do not wait for another machine. */
-  readonly readsAtOnce: number;
-  /** How many packs of contents are worth publishing at once. Default: one after the other. */
-  readonly packsAtOnce?: number | undefined;
-  /** Whether the other machine has said that it lets nothing be removed or changed. Known after the first request. */
-  readonly isAppendOnly?: boolean | undefined;
-  /** How much later it is at the place, in ms, as its answers have shown. Asks nothing; undefined if it is not known. */
-  clockAheadMs?(): number | undefined;
-  /** The same place without the cache of this machine, if it has one: to verify what is stored there. */
-  readonly uncached?: Backend | undefined;
-  /** Says that what was read of a file was wrong: from now on, no cache of this machine is used for it. */
-  distrust?(name: string): void;
-  /** Begins to use the cache of this machine, if there is one. */
-  useCache?(repository: CachedRepository): void;
-  /** Says that later commands will read a pack of this size again. */
-  expectReads?(name: string, sizeBytes: number): void;
-  /** Undefined for a directory of this machine. */
-  readonly traffic?: Traffic | undefined;
-
-  /**
-   * Returns what is at the place, whether that is a repository or not. Undefined if this kind of place cannot say it.
-   */
-  examine(): Promise<Place | undefined>;
-  /**
-   * Creates the place of a new repository, durably. Accepts what exists. Refuses a place where several clients cannot
-   * exclude each other, unless `isSingleWriter`.
-   */
-  prepare(directories: readonly string[], isSingleWriter?: boolean): Promise<void>;
-
+/** Reads named files. Names are relative paths with `/`. */
+export interface ObjectReader {
   /** Lists every file below a directory, at any depth, sorted by name. Fails if a directory is absent or unreadable. */
   list(directory: string): Promise<BackendFile[]>;
   /** Returns the size in bytes, or undefined if the file does not exist. */
   sizeOf(name: string): Promise<number | undefined>;
   /** Returns the sizes of those of the files that exist now. */
   sizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /**
-   * Returns the names under which each copy of a pack that can be reached is read, measured and moved by itself. Not
-   * there if this place has one copy of everything.
-   */
-  copiesOf?(name: string): Promise<readonly string[]>;
   /** Reads the whole file. */
   read(name: string): Promise<Uint8Array>;
   /** Fills `target` from `offset`. Throws a `CorruptDataError` if the file ends earlier. */
   readRange(name: string, offset: number, target: Uint8Array): Promise<void>;
+}
 
+/**
+ * Writes named files. Other processes see at once what was published, moved or removed. It survives a power cut once
+ * `barrier` has returned.
+ */
+export interface ObjectWriter {
   /**
    * Begins a new file. `isReadOften`: later commands will read it, so a cache keeps it. `isContents`: it is a pack with
    * contents of files, which a repository with groups keeps in one of them.
@@ -132,8 +91,11 @@ export interface Backend {
   barrier(): Promise<void>;
   /** Makes durable what other processes have published, moved or removed in these directories, one after the other. */
   settle(directories: readonly string[]): Promise<void>;
+}
 
-  /** Creates an empty file, a lock. Fails with the kind `exists` if it exists. Locks need not survive a power cut. */
+/** Empty files that exclude each other. They need not survive a power cut. */
+export interface LockPlace {
+  /** Creates a lock. Fails with the kind `exists` if it exists. */
   claim(name: string): Promise<void>;
   /** Gives a lock a new heartbeat; returns false if it does not exist. */
   refresh(name: string): Promise<boolean>;
@@ -141,7 +103,65 @@ export interface Backend {
   heartbeatOf(name: string): Promise<string | undefined>;
   /** Removes a lock. Returns false if it did not exist and the place says so. */
   release(name: string): Promise<boolean>;
+}
 
+/** What a place is and can do. */
+export interface Capabilities {
+  /** Only for messages. */
+  readonly location: string;
+  /** The path of the repository if it is a directory of this machine. */
+  readonly localDirectory: string | undefined;
+  /** How many reads are worth having under way at once: 1 if they do not wait for another machine. */
+  readonly readsAtOnce: number;
+  /** How many packs of contents are worth publishing at once. Default: one after the other. */
+  readonly packsAtOnce?: number | undefined;
+  /** Whether the other machine has said that it lets nothing be removed or changed. Known after the first request. */
+  readonly isAppendOnly?: boolean | undefined;
+  /** How much later it is at the place, in ms, as its answers have shown. Asks nothing; undefined if it is not known. */
+  clockAheadMs?(): number | undefined;
+}
+
+/** What a place with parts, such as groups, knows of them. */
+export interface PlaceParts {
+  /** The paths of further directories of this machine that hold parts of the repository. */
+  readonly otherDirectories?: readonly string[];
+  /** The names of the parts of the place that could not be reached so far. Undefined if the place has no parts. */
+  readonly offlineParts?: readonly string[];
+  /**
+   * Returns the names under which each copy of a pack that can be reached is read, measured and moved by itself. Not
+   * there if this place has one copy of everything.
+   */
+  copiesOf?(name: string): Promise<readonly string[]>;
+}
+
+/** What a cache on this machine, and what counts the traffic to another one, can be asked and told. */
+export interface RemoteAids {
+  /** The same place without the cache of this machine, if it has one: to verify what is stored there. */
+  readonly uncached?: Backend | undefined;
+  /** Undefined for a directory of this machine. */
+  readonly traffic?: Traffic | undefined;
+  /** Says that what was read of a file was wrong: from now on, no cache of this machine is used for it. */
+  distrust?(name: string): void;
+  /** Begins to use the cache of this machine, if there is one. */
+  useCache?(repository: CachedRepository): void;
+  /** Says that later commands will read a pack of this size again. */
+  expectReads?(name: string, sizeBytes: number): void;
+}
+
+/**
+ * The place of a repository: a store of named files. Every failure is a `BackendError`, whose `kind` says what it means;
+ * this layer neither retries nor swallows errors.
+ */
+export interface Backend extends Capabilities, PlaceParts, RemoteAids, ObjectReader, ObjectWriter, LockPlace {
+  /**
+   * Returns what is at the place, whether that is a repository or not. Undefined if this kind of place cannot say it.
+   */
+  examine(): Promise<Place | undefined>;
+  /**
+   * Creates the place of a new repository, durably. Accepts what exists. Refuses a place where several clients cannot
+   * exclude each other, unless `isSingleWriter`.
+   */
+  prepare(directories: readonly string[], isSingleWriter?: boolean): Promise<void>;
   /** Closes all open files. */
   close(): Promise<void>;
 }

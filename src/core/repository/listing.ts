@@ -1,4 +1,5 @@
-import type { Backend, BackendFile } from '../backend/backend.ts';
+import type { ObjectReader } from '../backend/backend.ts';
+import type { BackendFile } from '../backend/backend.ts';
 import { RefusedError, isAbsent } from '../errors.ts';
 import {
   CONFIG_COPY_NAME,
@@ -171,7 +172,7 @@ export function withoutCondemned(listing: Listing): Listing {
  * undefined if the repository has no such directory.
  */
 export async function listUnlessMissing(
-  backend: Backend,
+  backend: ObjectReader,
   directory: string,
   foreignNames: string[] = [],
 ): Promise<BackendFile[] | undefined> {
@@ -190,7 +191,7 @@ export async function listUnlessMissing(
  * `foreignNames`.
  */
 export async function listOptional(
-  backend: Backend,
+  backend: ObjectReader,
   directory: string,
   foreignNames: string[] = [],
 ): Promise<BackendFile[]> {
@@ -198,7 +199,7 @@ export async function listOptional(
 }
 
 /** The same with what other programs have left there. */
-export async function listEverything(backend: Backend, directory: string): Promise<BackendFile[]> {
+export async function listEverything(backend: ObjectReader, directory: string): Promise<BackendFile[]> {
   try {
     return await backend.list(directory);
   } catch (error) {

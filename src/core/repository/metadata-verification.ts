@@ -1,4 +1,4 @@
-import type { Backend } from '../backend/backend.ts';
+import type { ObjectReader } from '../backend/backend.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { BackendError, CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { Group } from '../groups/group.ts';
@@ -15,7 +15,7 @@ export interface DamagedMetadata {
 
 /** Verifies the copies of what the repository has. What it lacks, or a group does, is not looked at. */
 export async function findDamagedMetadata(
-  own: Backend,
+  own: ObjectReader,
   groups: readonly Group[],
   { packHash, isRead }: { readonly packHash: PackHash; readonly isRead: (name: string) => boolean },
 ): Promise<DamagedMetadata[]> {

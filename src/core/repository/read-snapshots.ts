@@ -1,4 +1,4 @@
-import type { Backend } from '../backend/backend.ts';
+import type { ObjectReader } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import type { FilePlace } from '../store/pack-end.ts';
@@ -137,7 +137,7 @@ interface SnapshotReading {
   lacksListed: boolean;
 }
 
-async function listIds(backend: Backend, directory: string): Promise<string[]> {
+async function listIds(backend: ObjectReader, directory: string): Promise<string[]> {
   return idsOf(await listOptional(backend, directory));
 }
 

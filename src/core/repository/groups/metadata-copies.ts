@@ -1,3 +1,4 @@
+import type { ObjectReader } from '../../backend/backend.ts';
 import type { Backend, Verify } from '../../backend/backend.ts';
 import { readSurely } from '../../backend/sure-reading.ts';
 import type { PackHash } from '../../crypto/pack-digest.ts';
@@ -56,7 +57,10 @@ export async function copyMetadata(options: CopyOptions): Promise<void> {
 export type MetadataCopyState = 'current' | 'outdated' | 'none';
 
 /** By id, of those that can be reached. `own`: the place of the repository, without its groups. */
-export async function metadataStates(own: Backend, groups: readonly Group[]): Promise<Map<string, MetadataCopyState>> {
+export async function metadataStates(
+  own: ObjectReader,
+  groups: readonly Group[],
+): Promise<Map<string, MetadataCopyState>> {
   const copies: MetadataCopy[] = [];
   const files = await readChangeable(own);
   const listed = [...(await listMetadata(own)).values()].flat();

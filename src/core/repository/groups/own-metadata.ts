@@ -1,4 +1,5 @@
-import type { Backend, BackendFile } from '../../backend/backend.ts';
+import type { ObjectReader } from '../../backend/backend.ts';
+import type { BackendFile } from '../../backend/backend.ts';
 import { isAbsent, isDamage } from '../../errors.ts';
 import { MAX_CONFIG_BYTES } from '../../format/constants.ts';
 import { parseChecked } from '../../format/json-reader.ts';
@@ -66,7 +67,7 @@ const CHECKED_NAMES: readonly string[] = [
 export type ListedMetadata = ReadonlyMap<string, readonly BackendFile[]>;
 
 /** Lists what groups have copies of, by directory. `own`: the place of the repository, without its groups. */
-export async function listMetadata(own: Backend): Promise<ListedMetadata> {
+export async function listMetadata(own: ObjectReader): Promise<ListedMetadata> {
   const listed = new Map<string, readonly BackendFile[]>();
   for (const directory of LISTED) {
     const files = await listOptional(own, directory);
@@ -79,7 +80,7 @@ export async function listMetadata(own: Backend): Promise<ListedMetadata> {
 }
 
 /** Reads the files whose bytes can change, except for those that are damaged. */
-export async function readChangeable(own: Backend): Promise<Map<string, Uint8Array>> {
+export async function readChangeable(own: ObjectReader): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
   for (const name of [...CHECKED_NAMES, REALM_NAME, COMMITS_NAME]) {
     try {

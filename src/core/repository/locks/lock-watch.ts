@@ -1,4 +1,4 @@
-import type { Backend } from '../../backend/backend.ts';
+import type { LockPlace } from '../../backend/backend.ts';
 
 /** A holder counts as dead once the waiting process has seen its heartbeat unchanged for this long. */
 export const STALE_AFTER_MS: number = 30 * 60_000;
@@ -20,10 +20,10 @@ interface Watched {
 
 /** Watches the heartbeats of holders whose processes are not visible. Does not use the clocks of other machines. */
 export class HeartbeatWatch {
-  readonly #backend: Backend;
+  readonly #backend: LockPlace;
   readonly #watched = new Map<string, Watched>();
 
-  constructor(backend: Backend) {
+  constructor(backend: LockPlace) {
     this.#backend = backend;
   }
 

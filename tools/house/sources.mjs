@@ -73,7 +73,7 @@ export function circlesOf(sources) {
     if (lowest.get(path) !== numbers.get(path)) return;
     const circle = stack.splice(stack.indexOf(path));
     for (const each of circle) onStack.delete(each);
-    if (circle.length > 1) circles.push(circle.sort());
+    if (circle.length > 1) circles.push(circle);
   };
   for (const path of sources.keys()) if (!numbers.has(path)) visit(path);
   return circles.sort((a, b) => b.length - a.length);

@@ -75,7 +75,7 @@ export interface ObjectReader {
  * Writes named files. Other processes see at once what was published, moved or removed. It survives a power cut once
  * `barrier` has returned.
  */
-export interface ObjectWriter {
+interface ObjectWriter {
   /**
    * Begins a new file. `isReadOften`: later commands will read it, so a cache keeps it. `isContents`: it is a pack with
    * contents of files, which a repository with groups keeps in one of them.
@@ -106,7 +106,7 @@ export interface LockPlace {
 }
 
 /** What a place is and can do. */
-export interface Capabilities {
+interface Capabilities {
   /** Only for messages. */
   readonly location: string;
   /** The path of the repository if it is a directory of this machine. */
@@ -122,7 +122,7 @@ export interface Capabilities {
 }
 
 /** What a place with parts, such as groups, knows of them. */
-export interface PlaceParts {
+interface PlaceParts {
   /** The paths of further directories of this machine that hold parts of the repository. */
   readonly otherDirectories?: readonly string[];
   /** The names of the parts of the place that could not be reached so far. Undefined if the place has no parts. */
@@ -135,7 +135,7 @@ export interface PlaceParts {
 }
 
 /** What a cache on this machine, and what counts the traffic to another one, can be asked and told. */
-export interface RemoteAids {
+interface RemoteAids {
   /** The same place without the cache of this machine, if it has one: to verify what is stored there. */
   readonly uncached?: Backend | undefined;
   /** Undefined for a directory of this machine. */

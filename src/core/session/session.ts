@@ -70,9 +70,9 @@ class Session {
   }
 
   /** Releases everything after a failure. Returns the error to report. */
-  async fail(error: unknown): Promise<unknown> {
+  async fail(failure: unknown): Promise<unknown> {
     this.#reportGroups();
-    const reported = await this.repository.explain(error);
+    const reported = await this.repository.explain(failure);
     // The first error is the one to report.
     await this.repository.close().catch(() => undefined);
     await this.#borrowed.close();

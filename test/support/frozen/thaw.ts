@@ -77,7 +77,9 @@ export function hide({ directory }: Thawed, name: string): () => void {
 }
 
 export async function expectClean({ context }: Pick<Thawed, 'context'>): Promise<void> {
-  expect((await check(context, { readData: true })).findings).toEqual([]);
+  const { findings } = await check(context, { readData: true });
+  // Earlier builds wrote no copies of the metadata into groups that are read-only; the next change of anything does.
+  expect(findings.filter(({ kind }) => kind !== 'metadata-outdated')).toEqual([]);
 }
 
 /** Without holds. */

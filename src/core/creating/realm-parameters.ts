@@ -1,6 +1,6 @@
 import type { RealmFile } from '../session/extension.ts';
 import { RefusedError, UsageError } from '../errors.ts';
-import type { RealmHeader, RealmSecrets } from '../format/realm-key.ts';
+import type { RealmHeader, RealmSecrets } from '../session/extension.ts';
 import type { OperationContext } from '../session/context.ts';
 import { extension } from '../session/extension.ts';
 

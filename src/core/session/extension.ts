@@ -1,6 +1,6 @@
+import type { ChunkerConfig } from '../format/chunker-config.ts';
 import { LdmError } from '../errors.ts';
 import type { BorrowedChunks } from '../format/borrowed-block.ts';
-import type { RealmHeader, RealmSecrets } from '../format/realm-key.ts';
 import type { NamedDomain } from '../format/snapshot-marks.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import type { PackInfo } from '../ldm/pack-table.ts';
@@ -125,4 +125,25 @@ export interface RealmFile {
   readonly file: PathInput;
   /** Only asked if the keys in the file are sealed. */
   readonly password?: PasswordSource | undefined;
+}
+
+/** What all repositories of a realm have in common, without the keys. */
+export interface RealmHeader {
+  /** 64 hex digits, random. */
+  readonly realmId: string;
+  /** RFC 3339, UTC. */
+  readonly created: string;
+  /** A text by the user. */
+  readonly name?: string | undefined;
+  /** Whether the members are encrypted. An unencrypted repository stores the keys in its configuration in plain text. */
+  readonly isEncrypted: boolean;
+  readonly chunker: ChunkerConfig;
+  readonly chunkHash: 'sha1' | 'sha256';
+}
+
+/** The keys of the members, in hex. */
+export interface RealmSecrets {
+  readonly idKey: string;
+  /** Undefined in a realm of plain repositories. */
+  readonly chunkerKey: string | undefined;
 }

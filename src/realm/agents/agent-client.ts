@@ -8,7 +8,7 @@ import { CorruptDataError } from '../../core/errors.ts';
 import { PeerError } from '../coordination/realm-errors.ts';
 import type { PeerErrorKind } from '../coordination/realm-errors.ts';
 import { MAX_CHUNK_BYTES } from '../../core/format/constants.ts';
-import type { AgentEndpoint } from '../../core/format/domain-records.ts';
+import type { AgentEndpoint } from '../formats/domain-records.ts';
 import { JsonReader, hexPattern, parseJson } from '../../core/format/json-reader.ts';
 import { ID_BYTES } from '../../core/ldm/positions.ts';
 import { fingerprintOf } from './agent-place.ts';

@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { RefusedError } from '../../core/errors.ts';
 import { TooManyHoldsError } from '../coordination/realm-errors.ts';
 import { FILE_ID_BYTES } from '../../core/format/constants.ts';
-import { isDomainName } from '../../core/format/domain-records.ts';
-import type { AgentEndpoint } from '../../core/format/domain-records.ts';
+import { isDomainName } from '../formats/domain-records.ts';
+import type { AgentEndpoint } from '../formats/domain-records.ts';
 import { ID_BYTES } from '../../core/ldm/positions.ts';
 import { AgentConnections } from './agent-connections.ts';
 import { prepareSocket, protectSocket, readCertificate } from './agent-place.ts';
@@ -19,7 +19,7 @@ import { RequestFailure, closeOf, found, json, readItems } from './agent-replies
 import type { Reply } from './agent-replies.ts';
 import { encodeHeldPlanes } from '../planes/held-planes.ts';
 import type { HeldPlane } from '../planes/held-planes.ts';
-import { MAX_PLANE_POSITIONS, planeBaseBytes } from '../../core/format/plane-file.ts';
+import { MAX_PLANE_POSITIONS, planeBaseBytes } from '../formats/plane-file.ts';
 
 export interface AgentServerOptions {
   readonly place: AgentPlace;

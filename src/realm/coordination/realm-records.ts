@@ -1,4 +1,4 @@
-import { RealmKeys } from '../../core/crypto/realm-keys.ts';
+import { RealmKeys } from '../formats/realm-keys.ts';
 import { CorruptDataError } from '../../core/errors.ts';
 import {
   decodeEndpoint,
@@ -7,11 +7,11 @@ import {
   encodeEndpoint,
   encodeMember,
   encodeState,
-} from '../../core/format/domain-records.ts';
-import type { AgentEndpoint, DomainMember, PublishedState, RecordPlace } from '../../core/format/domain-records.ts';
+} from '../formats/domain-records.ts';
+import type { AgentEndpoint, DomainMember, PublishedState, RecordPlace } from '../formats/domain-records.ts';
 import type { Coordinator, RecordKind } from './coordinator.ts';
 
-export type { RealmKeys } from '../../core/crypto/realm-keys.ts';
+export type { RealmKeys } from '../formats/realm-keys.ts';
 
 /** Derives the keys of a realm. Both in hex, 64 digits. */
 export function createRealmKeys(idKey: string, realmId: string): RealmKeys {

@@ -1,9 +1,9 @@
-import type { PublishedState } from '../../core/format/domain-records.ts';
-import type { DomainMember } from '../../core/format/domain-records.ts';
+import type { PublishedState } from '../formats/domain-records.ts';
+import type { DomainMember } from '../formats/domain-records.ts';
 import { hostname } from 'node:os';
 import { openPlace } from '../../core/repository/open-place.ts';
 import { CorruptDataError, LdmError } from '../../core/errors.ts';
-import type { AgentEndpoint } from '../../core/format/domain-records.ts';
+import type { AgentEndpoint } from '../formats/domain-records.ts';
 import { AgentClient } from '../agents/agent-client.ts';
 import type { Peer } from '../agents/peer.ts';
 import { PeerError } from '../coordination/realm-errors.ts';

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { LdmError, RefusedError } from '../../core/errors.ts';
-import type { DomainMember } from '../../core/format/domain-records.ts';
+import type { DomainMember } from '../formats/domain-records.ts';
 import { inspectConfigHeads } from '../../core/repository/config-copies.ts';
 import { openPlace } from '../../core/repository/open-place.ts';
 import type { OperationContext } from '../../core/session/context.ts';

@@ -1,5 +1,5 @@
 import { CancelledError, LdmError, RefusedError } from '../../core/errors.ts';
-import type { PublishedState } from '../../core/format/domain-records.ts';
+import type { PublishedState } from '../formats/domain-records.ts';
 import { countersWithout } from '../../core/ldm/counters-without.ts';
 import type { PartOfCounters } from '../../core/ldm/counters-without.ts';
 import { countFlips, planeOf } from '../../core/ldm/plane.ts';

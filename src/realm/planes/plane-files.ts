@@ -1,6 +1,6 @@
 import { CorruptDataError } from '../../core/errors.ts';
-import { decodePlaneBase, decodePlaneDelta, planeBaseBytes } from '../../core/format/plane-file.ts';
-import type { PlaneBase, PlaneDelta } from '../../core/format/plane-file.ts';
+import { decodePlaneBase, decodePlaneDelta, planeBaseBytes } from '../formats/plane-file.ts';
+import type { PlaneBase, PlaneDelta } from '../formats/plane-file.ts';
 import type { PlaneFiles } from '../agents/peer.ts';
 import { parsePlaneFileName, planeBaseName, planeDeltaName } from './plane-names.ts';
 import type { PlaneState } from './plane-state.ts';

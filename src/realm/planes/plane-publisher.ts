@@ -4,7 +4,7 @@ import {
   encodePlaneDelta,
   planeBaseBytes,
   planeDeltaBytes,
-} from '../../core/format/plane-file.ts';
+} from '../formats/plane-file.ts';
 import { flipsBetween } from '../../core/ldm/plane.ts';
 import type { DomainPlane } from '../../core/ldm/planes.ts';
 import type { PlaneFiles } from '../agents/peer.ts';

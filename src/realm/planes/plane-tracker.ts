@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CorruptDataError, LdmError } from '../../core/errors.ts';
-import { planeChecksum } from '../../core/format/plane-file.ts';
-import type { PlaneDelta } from '../../core/format/plane-file.ts';
+import { planeChecksum } from '../formats/plane-file.ts';
+import type { PlaneDelta } from '../formats/plane-file.ts';
 import { applyFlips } from '../../core/ldm/plane.ts';
 import type { DomainPlane } from '../../core/ldm/planes.ts';
 import type { PlaneFiles } from '../agents/peer.ts';

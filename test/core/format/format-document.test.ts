@@ -16,7 +16,7 @@ import {
   encodeConfig,
 } from '../../../src/core/format/config.ts';
 import * as constants from '../../../src/core/format/constants.ts';
-import * as planeFile from '../../../src/core/format/plane-file.ts';
+import * as planeFile from '../../../src/realm/formats/plane-file.ts';
 import { decodePackFooter, decodePackTrailer, encodePackFooter } from '../../../src/core/format/pack.ts';
 import { decodePackHeader } from '../../../src/core/format/pack-header.ts';
 import { decodeCondemnation, encodeCondemnation } from '../../../src/core/format/condemnation.ts';

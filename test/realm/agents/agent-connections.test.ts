@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it, onTestFinished, test, vi } from 'vitest';
 
-import type { AgentEndpoint } from '../../../src/core/format/domain-records.ts';
+import type { AgentEndpoint } from '../../../src/realm/formats/domain-records.ts';
 import { STRANGERS_PER_NETWORK_MAX, networkOf } from '../../../src/realm/agents/agent-connections.ts';
 import { FAKE_STATUS } from '../../support/fake-agent-service.ts';
 import { waitUntil } from '../../support/wait-until.ts';

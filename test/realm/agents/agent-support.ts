@@ -4,7 +4,7 @@ import type { RequestOptions } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-import type { AgentEndpoint } from '../../../src/core/format/domain-records.ts';
+import type { AgentEndpoint } from '../../../src/realm/formats/domain-records.ts';
 import { AgentClient } from '../../../src/realm/agents/agent-client.ts';
 import type { AgentPlace } from '../../../src/realm/agents/agent-place.ts';
 import { AgentServer, type AgentServerOptions } from '../../../src/realm/agents/agent-server.ts';

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 
-import { RealmKeys } from '../../../src/core/crypto/realm-keys.ts';
+import { RealmKeys } from '../../../src/realm/formats/realm-keys.ts';
 import { openAnswerCache } from '../../../src/realm/agents/answer-cache.ts';
 import type { AnswerCache } from '../../../src/realm/agents/answer-cache.ts';
 import { useRedis } from '../../support/redis-server.ts';

@@ -10,7 +10,7 @@ import {
   WrongPasswordError,
 } from '../../../src/core/errors.ts';
 import { decodeConfigHead } from '../../../src/core/format/config.ts';
-import { decodeRealmKey } from '../../../src/core/format/realm-key.ts';
+import { decodeRealmKey } from '../../../src/realm/formats/realm-key.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { withRepository } from '../../../src/core/session/session.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodePlaneBase, decodePlaneDelta } from '../../../src/core/format/plane-file.ts';
+import { decodePlaneBase, decodePlaneDelta } from '../../../src/realm/formats/plane-file.ts';
 import { parsePlaneFileName, planeBaseName, planeDeltaName } from '../../../src/realm/planes/plane-names.ts';
 import { DELTAS_MAX } from '../../../src/realm/planes/plane-publisher.ts';
 import { PlaneTracker } from '../../../src/realm/planes/plane-tracker.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PeerError } from '../../../src/realm/coordination/realm-errors.ts';
-import { decodePlaneDelta, encodePlaneDelta, planeChecksum } from '../../../src/core/format/plane-file.ts';
+import { decodePlaneDelta, encodePlaneDelta, planeChecksum } from '../../../src/realm/formats/plane-file.ts';
 import { applyFlips } from '../../../src/core/ldm/plane.ts';
 import type { PlaneFiles } from '../../../src/realm/agents/peer.ts';
 import type { PlaneState } from '../../../src/realm/planes/plane-state.ts';

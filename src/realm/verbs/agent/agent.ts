@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CancelledError, LdmError } from '../../../core/errors.ts';
-import type { AgentEndpoint } from '../../../core/format/domain-records.ts';
+import type { AgentEndpoint } from '../../formats/domain-records.ts';
 import { AgentServer } from '../../agents/agent-server.ts';
 import type { AgentPlace } from '../../agents/agent-place.ts';
 import { withRepository } from '../../../core/session/session.ts';

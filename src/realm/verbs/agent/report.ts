@@ -1,4 +1,4 @@
-import type { AgentEndpoint } from '../../../core/format/domain-records.ts';
+import type { AgentEndpoint } from '../../formats/domain-records.ts';
 import type { AgentResult } from './agent.ts';
 import { escapeForTerminal } from '../../../console/output/display-path.ts';
 import type { Output } from '../../../console/output/output.ts';

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { PublishedState } from '../../../core/format/domain-records.ts';
+import type { PublishedState } from '../../formats/domain-records.ts';
 import { LdmError } from '../../../core/errors.ts';
 import { isSamePlane } from '../../planes/plane-state.ts';
 import type { PlaneState } from '../../planes/plane-state.ts';

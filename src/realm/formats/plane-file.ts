@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { hash, webcrypto } from 'node:crypto';
-import { UnsupportedFormatError } from '../errors.ts';
-import { ByteReader, bufferOver } from './byte-reader.ts';
-import { ByteWriter } from './byte-writer.ts';
-import { FILE_ID_BYTES } from './constants.ts';
+import { UnsupportedFormatError } from '../../core/errors.ts';
+import { ByteReader, bufferOver } from '../../core/format/byte-reader.ts';
+import { ByteWriter } from '../../core/format/byte-writer.ts';
+import { FILE_ID_BYTES } from '../../core/format/constants.ts';
 
 /** The files with which a domain publishes its plane: a base and what has changed since. See docs/format.md. */
 

@@ -11,10 +11,10 @@ import {
   encodePlaneDelta,
   planeChecksum,
   planeDeltaBytes,
-} from '../../../src/core/format/plane-file.ts';
-import type { PlaneBase, PlaneDelta } from '../../../src/core/format/plane-file.ts';
-import { expectNoSurprise, expectWholeOnly, findSilentBytes } from './damage.ts';
-import { bytesOfDump, fieldOf } from './format-document.ts';
+} from '../../../src/realm/formats/plane-file.ts';
+import type { PlaneBase, PlaneDelta } from '../../../src/realm/formats/plane-file.ts';
+import { expectNoSurprise, expectWholeOnly, findSilentBytes } from '../../core/format/damage.ts';
+import { bytesOfDump, fieldOf } from '../../core/format/format-document.ts';
 import { testProperty } from '../../support/property.ts';
 
 const PLANE = Uint8Array.of(0x81, 0x00, 0x1f);

@@ -1,6 +1,6 @@
-import { CorruptDataError } from '../errors.ts';
-import { FILE_ID_BYTES } from './constants.ts';
-import { JsonReader, hexPattern, parseJson } from './json-reader.ts';
+import { CorruptDataError } from '../../core/errors.ts';
+import { FILE_ID_BYTES } from '../../core/format/constants.ts';
+import { JsonReader, hexPattern, parseJson } from '../../core/format/json-reader.ts';
 
 /** A member of a realm. Its id is that of the repository. */
 export interface DomainMember {

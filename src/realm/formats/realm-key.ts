@@ -1,38 +1,24 @@
+import type { RealmHeader, RealmSecrets } from '../../core/session/extension.ts';
 import assert from 'node:assert/strict';
-import { UnsupportedFormatError } from '../errors.ts';
-import { encodeChunker, readChunker } from './chunker-config.ts';
-import type { ChunkerConfig } from './chunker-config.ts';
+import { UnsupportedFormatError } from '../../core/errors.ts';
+import { encodeChunker, readChunker } from '../../core/format/chunker-config.ts';
 import {
   FILE_ID_BYTES,
   KEY_SALT_BYTES,
   MAX_KEY_FILE_BYTES,
   MAX_KEY_TEXT_LENGTH,
   REALM_KEY_VERSION,
-} from './constants.ts';
-import { JsonReader, encodeChecked, hexPattern, isHexKey, isUtcTime, parseChecked } from './json-reader.ts';
-import { encodeKdf, membersBeforeSealed, readKdf } from './kdf-config.ts';
-import type { KdfConfig } from './kdf-config.ts';
-
-/** What all repositories of a realm have in common, without the keys. */
-export interface RealmHeader {
-  /** 64 hex digits, random. */
-  readonly realmId: string;
-  /** RFC 3339, UTC. */
-  readonly created: string;
-  /** A text by the user. */
-  readonly name?: string | undefined;
-  /** Whether the members are encrypted. An unencrypted repository stores the keys in its configuration in plain text. */
-  readonly isEncrypted: boolean;
-  readonly chunker: ChunkerConfig;
-  readonly chunkHash: 'sha1' | 'sha256';
-}
-
-/** The keys of the members, in hex. */
-export interface RealmSecrets {
-  readonly idKey: string;
-  /** Undefined in a realm of plain repositories. */
-  readonly chunkerKey: string | undefined;
-}
+} from '../../core/format/constants.ts';
+import {
+  JsonReader,
+  encodeChecked,
+  hexPattern,
+  isHexKey,
+  isUtcTime,
+  parseChecked,
+} from '../../core/format/json-reader.ts';
+import { encodeKdf, membersBeforeSealed, readKdf } from '../../core/format/kdf-config.ts';
+import type { KdfConfig } from '../../core/format/kdf-config.ts';
 
 /** How the secrets are sealed under a password. */
 export interface RealmSeal {

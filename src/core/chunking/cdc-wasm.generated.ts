@@ -2,7 +2,7 @@
 
 /** SHA-256 of the files that the code was made from. */
 export const CDC_WASM_INPUTS: Readonly<Record<string, string>> = {
-  'build.mjs': 'aa8c3ac5975e014f8ecd3a3e29e1ff84df51fdf351ff4235b57703a15615a476',
+  'build.mjs': 'e3cd808345377b572f1e1a9b0023a3af77cf4ed06b03caf2df97fc164d6fa556',
   'package-lock.json': 'b7a5bdd2246bde8bb721f3d9ebfe1017ccde200fc1b058ebc708beb1ef14ee65',
   'scan.ts': '0a942c4c5e04195b7fab49c85d126c32439d97f00a8086111f42afefc1bc1de6',
 };

@@ -35,7 +35,7 @@ async function setSteadyStage(act: Act): Promise<Stage> {
   return stage;
 }
 
-// These show that the suites of crashes and power cuts can fail: each breaks one rule of docs/architecture.md.
+// These show that the suites of crashes and power cuts can fail: each breaks one rule of docs/ARCHITECTURE.md.
 describe('the crash suite notices that', () => {
   const cases: readonly Case[] = [
     [

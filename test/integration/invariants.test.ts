@@ -14,7 +14,7 @@ import { simulatedProcess } from '../support/simulated-process.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 import { unlockOfTests } from '../support/test-password.ts';
 
-// What docs/architecture.md calls invariants, as far as crashes and power cuts do not show them.
+// What docs/ARCHITECTURE.md calls invariants, as far as crashes and power cuts do not show them.
 
 describe('a pack is removed only when', () => {
   it('the mark agrees with the counts: a chunk that is needed and has a count of 0 stops the compaction', async () => {

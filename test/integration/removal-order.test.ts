@@ -13,7 +13,7 @@ import { memoryDirectory } from '../support/temp-directory.ts';
 
 const CONTENT = /^(?:packs|index|snapshots|deleted|manifests\.bak|filter|condemned)\//;
 
-/** What an operation means for invariant 3 of docs/architecture.md. Undefined if it is not a part of it. */
+/** What an operation means for invariant 3 of docs/ARCHITECTURE.md. Undefined if it is not a part of it. */
 function stepOf({ operation, name }: LoggedOperation): string | undefined {
   const directory = name.split('/')[0]!;
   const target = name.split(' -> ')[1]?.split('/')[0];

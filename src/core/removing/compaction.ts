@@ -37,7 +37,7 @@ interface CopiedLive {
   readonly packs: PackContents[];
 }
 
-/** Carries out a plan. The order of its steps is invariant 3 in docs/architecture.md. */
+/** Carries out a plan. The order of its steps is invariant 3 in docs/ARCHITECTURE.md. */
 export class Compaction {
   readonly #repository: Repository;
   readonly #opened: OpenedState;

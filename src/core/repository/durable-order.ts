@@ -186,7 +186,7 @@ export class DurableOrder implements PackSink {
     if (prepared === undefined) return;
     const name = condemnationName(prepared.id);
     await this.#backend.claim(condemnationMark(prepared.id));
-    // No barrier here: whatever else must be durable is. See docs/architecture.md, "How space is removed".
+    // No barrier here: whatever else must be durable is. See docs/internals/removing.md, "The parts of the order".
     await prepared.file.publish(name, verify);
     await this.#backend.barrier();
     await this.takeBackUnless(verify, name);

@@ -9,7 +9,8 @@ import { createCommandRunner } from '../../src/console/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const DOCUMENTS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name))].filter((name) =>
+const PAGES = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => join('docs', name));
+const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...PAGES].filter((name) =>
   name.endsWith('.md'),
 );
 

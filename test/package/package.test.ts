@@ -61,8 +61,10 @@ function packagesToInstall(stderr: string): string[] {
 
 describe('the npm package', () => {
   it('has the documents that its documents link to', () => {
-    const docs = readdirSync(join(installed, 'docs'), { encoding: 'utf8' }).map((name) => join('docs', name));
-    const documents = ['README.md', 'CHANGELOG.md', ...docs].filter((name) => name.endsWith('.md'));
+    const docs = readdirSync(join(installed, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) =>
+      join('docs', name),
+    );
+    const documents = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...docs].filter((name) => name.endsWith('.md'));
     for (const document of documents.map((name) => join(installed, name))) {
       for (const link of linkedFiles(document)) {
         expect(existsSync(join(dirname(document), link)), `${document} links to ${link}`).toBe(true);

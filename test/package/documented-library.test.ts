@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -8,6 +8,7 @@ import { makeTemporaryDirectory } from '../support/temp-directory.ts';
 import { ROOT } from './installed-package.ts';
 
 const TEXT = readFileSync(join(ROOT, 'docs', 'library.md'), 'utf8');
+const FILES = join(ROOT, 'examples', 'library');
 
 interface Example {
   /** Without its suffix. */
@@ -31,7 +32,7 @@ function compile(): string {
   symlinkSync(ROOT, join(modules, 'ldm-backup'));
   symlinkSync(join(ROOT, 'node_modules', '@types'), join(modules, '@types'));
   writeFileSync(join(directory, 'package.json'), JSON.stringify({ type: 'module' }));
-  for (const { name, code } of EXAMPLES) writeFileSync(join(directory, `${name}.ts`), code);
+  cpSync(FILES, directory, { recursive: true });
   // Whether the declarations themselves are right is a matter of package.test.ts.
   const known = { types: ['node'], skipLibCheck: true };
   const options = { target: 'es2023', module: 'nodenext', strict: true, rootDir: '.', ...known };
@@ -93,6 +94,13 @@ describe('the examples of docs/library.md', () => {
     expect(names.length).toBeGreaterThan(10);
     expect([...TEXT.matchAll(/^```(?!(?:text|console|sh)?$)/gm)].length).toBe(names.length);
     expect([...TEXT.matchAll(/^```text$/gm)].length).toBe(EXAMPLES.filter(({ output }) => output !== '').length);
+  });
+
+  it('are the files of examples/library', () => {
+    const files = readdirSync(FILES).map((name) => [name, readFileSync(join(FILES, name), 'utf8')]);
+    expect(Object.fromEntries(files)).toEqual(
+      Object.fromEntries(EXAMPLES.map(({ name, code }) => [`${name}.ts`, code])),
+    );
   });
 
   it('compile with the declarations of the package', () => {

@@ -90,6 +90,16 @@ describe('rooms', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('of verbs do not import one another', () => {
+    const verbOf = (path: string): string | undefined => /^src\/(?:realm\/)?verbs\/([^/]+)\//.exec(path)?.[1];
+    const wrong = sourceFiles.flatMap(({ path, ...file }) =>
+      importsOf({ path, ...file })
+        .filter((other) => verbOf(path) !== undefined && ![undefined, verbOf(path)].includes(verbOf(other)))
+        .map((other) => `${path} -> ${other}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it('have no arrow in their table that nothing needs', () => {
     const used = new Set(
       sourceFiles.flatMap((file) => importsOf(file).map((path) => `${roomOf(file.path)} ${roomOf(path)}`)),

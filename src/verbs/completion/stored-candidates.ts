@@ -1,4 +1,4 @@
-import type { SnapshotListing } from '../snapshots/snapshots.ts';
+import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { formatTime } from '../../core/util/format-time.ts';
 import { textOf } from '../../core/util/byte-string.ts';
@@ -7,8 +7,9 @@ import type { Candidate } from './candidates.ts';
 
 /** Snapshots by id, the newest first. */
 export async function snapshotCandidates(context: OperationContext, deleted: boolean): Promise<Candidate[]> {
-  const { listSnapshots } = await import('../snapshots/snapshots.ts');
-  const listings = (await listSnapshots(context, { deleted })).toReversed();
+  const { withRepository } = await import('../../core/session/session.ts');
+  const found = await withRepository(context, 'list', async ({ files }) => files.readSnapshots({ deleted }));
+  const listings = found.listings.toReversed();
   const newest = listings[0] === undefined || deleted ? [] : [{ value: 'latest', description: describe(listings[0]) }];
   return [...newest, ...listings.map((listing) => ({ value: shortId(listing.id), description: describe(listing) }))];
 }

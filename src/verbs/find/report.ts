@@ -1,5 +1,5 @@
 import type { FindResult, FindVisitor, FoundEntry } from './find.ts';
-import type { SnapshotListing } from '../snapshots/snapshots.ts';
+import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { displayPath } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { OutputClosedError } from '../../console/output/output.ts';

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
-import type { CopyRules, NewGroup } from '../group/groups.ts';
+import type { CopyRules } from '../../core/format/group-list.ts';
+import type { NewGroup } from '../../core/repository/groups/group-changes.ts';
 import type { InitOptions } from '../../core/creating/init.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
 import { addChunkOptions } from '../../console/options/chunk-options.ts';

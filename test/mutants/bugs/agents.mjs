@@ -24,7 +24,7 @@ export const bugs = [
   {
     id: 'AG2',
     file: 'realm/agents/agent-server.ts',
-    find: "      if (isOpen) await new Promise<void>((resolve) => response.once('close', () => resolve()));\n",
+    find: '      if (isOpen) await closeOf(response, request.socket);\n',
     replace: '',
     tests: AGENT,
     note: 'answers that nobody reads do not count as requests: they fill the memory',

@@ -35,8 +35,8 @@ export const bugs = [
     id: 'H5',
     file: 'realm/lending/hold-release.ts',
     find: `  await repository.assertLocked();
-  await holds.release`,
-    replace: '  await holds.release',
+  const { repositoryId }`,
+    replace: '  const { repositoryId }',
     tests: ['realm/lending/hold-release', 'realm/lending/hold-release-races'],
     note: 'a process that has lost its lock releases holds',
   },

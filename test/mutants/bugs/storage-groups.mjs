@@ -97,9 +97,11 @@ export const bugs = [
     id: 'GR12',
     file: 'core/repository/groups/group-changes.ts',
     find: `    await this.#write({ ...list, version: list.version + 1, groups });
+    await onListed?.();
     if (isEmptied) await this.#removeIdentity(removed);`,
     replace: `    if (isEmptied) await this.#removeIdentity(removed);
-    await this.#write({ ...list, version: list.version + 1, groups });`,
+    await this.#write({ ...list, version: list.version + 1, groups });
+    await onListed?.();`,
     tests: MOVES,
     note: 'a removal that is interrupted leaves a group in the list that is offline for ever',
   },

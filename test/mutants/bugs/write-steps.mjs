@@ -106,8 +106,8 @@ export const bugs = [
   {
     id: 'WO28',
     file: ORDER,
-    find: '      await staged.flush();\n',
-    replace: '',
+    find: 'staged.append(bytes).then(async () => staged.flush())',
+    replace: 'staged.append(bytes)',
     tests: STEPS,
     note: 'a full disk shows only when the condemnation gets its name, after everything was copied',
   },

@@ -8,7 +8,8 @@ const SHOWN_PATHS = 20;
 
 /** Says what helps against damage that `ldm repair` cannot repair. Undefined if it can repair all of this. */
 export function whatHelps(findings: readonly Finding[]): string | undefined {
-  return findings.every(({ kind }) => OTHERWISE.has(kind)) ? undefined : WHAT_HELPS;
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  return (errors.length > 0 ? errors : findings).every(({ kind }) => OTHERWISE.has(kind)) ? undefined : WHAT_HELPS;
 }
 
 /** What `ldm repair` repairs, and what says itself what helps. */

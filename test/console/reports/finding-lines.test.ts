@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { findingFields, formatFindings } from '../../../src/console/reports/finding-lines.ts';
+import { findingFields, formatFindings, whatHelps } from '../../../src/console/reports/finding-lines.ts';
 import type { Finding, Impact } from '../../../src/verbs/check/check.ts';
 import { byteStringFromText } from '../../../src/core/util/byte-string.ts';
 
@@ -165,4 +165,11 @@ describe('findingFields', () => {
       expect(fields).toEqual({ severity, kind, message, ...(file === undefined ? {} : { file }), ...others });
     }
   });
+});
+
+it('advises to back up again where contents are lost, and not because of a warning beside an error that says what helps', () => {
+  const misplaced: Finding = { severity: 'warning', kind: 'file-misplaced', name: 'index/x' };
+  const membership: Finding = { severity: 'error', kind: 'realm-missing', name: 'realm' };
+  expect(whatHelps([membership, misplaced])).toBeUndefined();
+  expect(whatHelps([membership, missingChunks(1)])).toContain('back up the same files again');
 });

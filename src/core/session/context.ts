@@ -5,7 +5,7 @@ import type { RepositoryMemory } from './memory.ts';
 
 /** Where the password of an encrypted repository comes from. */
 export interface PasswordSource {
-  /** Whether the user has named a source. If not, somebody may be asked, who may also mistype. */
+  /** Whether the user has named a source. If not, the user may be asked for it, and may mistype it. */
   readonly isConfigured: boolean;
   /** Whether the user has given it for this repository, and not for all. */
   readonly isForThisRepository?: boolean;

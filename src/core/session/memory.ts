@@ -8,7 +8,7 @@ export interface SeenRepository {
   readonly generation: number;
   /** The number of the newest commit record; 0 if unknown. */
   readonly commit: number;
-  /** Whether the repository was older than this at some time since, and nobody has accepted it. */
+  /** Whether the repository was older than this at some time since, and the user has not accepted it. */
   readonly isOlder: boolean;
   /** The snapshots that this machine has not deleted, with their times in RFC 3339 as far as they are known. */
   readonly snapshots: ReadonlyMap<string, string | undefined>;

@@ -188,8 +188,10 @@ class BorrowedSource {
     return await (await this.#reader).fetch(id, domainId);
   }
 
+  /** What kept the reader from opening was reported by `fetch`, and must not keep the lock from being released. */
   async close(): Promise<void> {
-    await (await this.#reader)?.close();
+    const reader = await this.#reader?.catch(() => undefined);
+    await reader?.close();
   }
 }
 

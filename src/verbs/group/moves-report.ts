@@ -74,7 +74,7 @@ export function reportLoss(output: Output, loss: GroupLoss): void {
   } else output.remark(`nothing was changed; \`ldm group lost ${name} --yes\` gives the group up`);
 }
 
-/** If the group is given up, the command has done what it was told to. */
+/** If the group was removed for good, the command has done what it was told to. */
 export function exitCodeOfLoss({ paths, isRemoved }: Pick<GroupLoss, 'paths' | 'isRemoved'>): number {
   return paths.length > 0 && !isRemoved ? EXIT_DAMAGED : EXIT_SUCCESS;
 }

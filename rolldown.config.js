@@ -56,7 +56,11 @@ const program = {
           test: /\/src\/(core\/(backend|chunking|crypto|files|ldm(?!\/plane)|format|repository|store|util|workers(?!\/task-thread))|places(?!\/(sftp|s3(?!\/s3-place)|objects|serve)))\//,
         },
         // What every command loads besides. In 20 files, it took 15 ms more (`ldm snapshots`, processor time).
-        { name: 'program', test: /\/src\/(cli\/program|console\/command-runner|wings|realm\/extension)\.ts/, priority: 1 },
+        {
+          name: 'program',
+          test: /\/src\/(cli\/program|console\/command-runner|wings|realm\/extension)\.ts/,
+          priority: 1,
+        },
         {
           name: 'shell',
           test: /\/src\/console\/(heap-limits|session|output\/output|settings\/(profile|settings))\.ts/,

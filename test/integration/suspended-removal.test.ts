@@ -39,12 +39,15 @@ afterAll(() => giveThreadsBack());
 /** Operations that must have come to an end in some schedule. */
 const KINDS = ['compact', 'undelete', 'repair', 'tag', 'rewrite'];
 
+interface ModelPlace {
+  readonly open: (seed: number) => OpenScheduled;
+  readonly lags?: boolean;
+}
+
+const LAGGING_STORE: ModelPlace = { open: (seed) => scheduledStore(lagging(seed)), lags: true };
+
 /** Runs a schedule per seed, and then more, up to twenty times as many, until an operation of each of `kinds` is done. */
-async function runSchedules(
-  seeds: SeedRange,
-  openFor: (seed: number) => OpenScheduled,
-  kinds: readonly string[] = [],
-): Promise<RunResult> {
+async function runSchedules(seeds: SeedRange, place: ModelPlace, kinds: readonly string[] = []): Promise<RunResult> {
   // Records of unfinished backups are written when it is time.
   vi.spyOn(performance, 'now').mockReturnValue(0);
   const empty = new MemoryBackend();
@@ -54,7 +57,7 @@ async function runSchedules(
   let lostLockCount = 0;
   const isEnough = (): boolean => kinds.every((kind) => outcomes.has(`${kind} done`));
   for (const seed of seedsIn(seeds, 20, isEnough)) {
-    const model = new SuspensionModel({ disk: empty.copy(), seed, sources, open: openFor(seed) });
+    const model = new SuspensionModel({ disk: empty.copy(), seed, sources, open: place.open(seed), lags: place.lags });
     await runSeeded(seed, async () => model.run());
     lostLockCount += model.lostLockCount;
     for (const [key, count] of model.outcomes) outcomes.set(key, (outcomes.get(key) ?? 0) + count);
@@ -81,13 +84,13 @@ interface RunResult {
 }
 
 test.each([
-  ['a directory', SEEDS.name, () => scheduledDirectory(), SEEDS],
-  ['a store of objects', STORE_SEEDS.name, () => scheduledStore(), STORE_SEEDS],
-  ['a store whose listings lag behind', STORE_SEEDS.name, (seed: number) => scheduledStore(lagging(seed)), STORE_SEEDS],
+  ['a directory', SEEDS.name, { open: () => scheduledDirectory() }, SEEDS],
+  ['a store of objects', STORE_SEEDS.name, { open: () => scheduledStore() }, STORE_SEEDS],
+  ['a store whose listings lag behind', STORE_SEEDS.name, LAGGING_STORE, STORE_SEEDS],
 ] as const)(
   'nothing that was reported as saved is lost in %s, whoever sleeps when %s',
-  async (_place, _name, openFor, seeds) => {
-    const { loss, outcomes, lostLockCount } = await runSchedules(seeds, openFor, KINDS);
+  async (_place, _name, place, seeds) => {
+    const { loss, outcomes, lostLockCount } = await runSchedules(seeds, place, KINDS);
     const scheduleCount = seeds.count;
     expect(loss).toBeUndefined();
     // The faults must have happened, and the operations must have come to an end beside them.
@@ -156,7 +159,7 @@ describe('a loss is found where', () => {
   test.each(IS_SOAK ? orders : orders.slice(0, 1))(
     `%s ${LOSING.name}`,
     async (_, lie) => {
-      const { loss } = await runSchedules(LOSING, () => scheduledDirectory(lie));
+      const { loss } = await runSchedules(LOSING, { open: () => scheduledDirectory(lie) });
       expect(loss).toMatch(/lost chunk|reported without/);
     },
     TIMEOUT_MS,
@@ -165,13 +168,14 @@ describe('a loss is found where', () => {
   test(
     `listings lag behind and nobody looks at the commit records ${LOSING.name}`,
     async () => {
-      const { loss } = await runSchedules(LOSING, (seed) => {
+      const open = (seed: number): OpenScheduled => {
         const lags = lagging(seed);
         return scheduledStore((process, disk) => {
           const { list } = lags(process, disk);
           return { list: (directory) => list?.(directory)?.filter((name) => !isCommitName(name)), hides: isCommitName };
         });
-      });
+      };
+      const { loss } = await runSchedules(LOSING, { open, lags: true });
       expect(loss).toMatch(/lost chunk|reported without/);
     },
     TIMEOUT_MS,
@@ -180,7 +184,7 @@ describe('a loss is found where', () => {
   test(
     `${orders[0]![0]}, in a store of objects ${LOSING.name}`,
     async () => {
-      const { loss } = await runSchedules(LOSING, () => scheduledStore(orders[0]![1]));
+      const { loss } = await runSchedules(LOSING, { open: () => scheduledStore(orders[0]![1]) });
       expect(loss).toMatch(/lost chunk|reported without/);
     },
     TIMEOUT_MS,

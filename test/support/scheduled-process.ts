@@ -74,6 +74,10 @@ export class ModelProcess implements LockClock {
     await this.gate(`sleep ${durationMs}`);
   }
 
+  get isRemoving(): boolean {
+    return this.calls.some((call) => call.startsWith('syncDirectory condemned'));
+  }
+
   get isWaiting(): boolean {
     return this.#gates.length > 0;
   }

@@ -83,7 +83,7 @@ export class SuspensionLedger {
     }
   }
 
-  /** Where no lock was lost, no snapshot is listed twice, whatever was killed. */
+  /** Where no lock was lost and listings are up to date, no snapshot is listed twice, whatever was killed. */
   async verifySingle(): Promise<void> {
     const context = { backend: copyWithoutLocks(this.#disk), ...optionsOfTests() };
     const listings = [...(await listSnapshots(context)), ...(await listSnapshots(context, { deleted: true }))];

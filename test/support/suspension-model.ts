@@ -36,7 +36,7 @@ export const LEFT_OUT = 'left-out';
  * One random schedule of the operations that change a repository in memory. Each of them may be suspended before any
  * call of its backend, lose its lock meanwhile, resume, or die. The property: every chunk of a snapshot that was reported
  * as saved, or as deleted for a time that has not come, and that nobody has started to delete since, is in an indexed
- * pack. Where no lock is lost, no snapshot is listed twice either.
+ * pack. Where no lock is lost and listings are up to date, no snapshot is listed twice either.
  */
 export class SuspensionModel {
   readonly #disk: MemoryBackend;
@@ -46,6 +46,7 @@ export class SuspensionModel {
   readonly #processes = new Set<ModelProcess>();
   readonly #ledger: SuspensionLedger;
   readonly #losesLocks: boolean;
+  readonly #lags: boolean;
   readonly outcomes: Map<string, number> = new Map();
   lostLockCount = 0;
 
@@ -55,12 +56,14 @@ export class SuspensionModel {
     /** Files to choose from. */
     readonly sources: readonly string[];
     readonly open: OpenScheduled;
+    readonly lags?: boolean | undefined;
   }) {
     this.#disk = given.disk;
     this.#prng = createPrng(given.seed);
     this.#sources = given.sources;
     this.#open = given.open;
     this.#ledger = new SuspensionLedger(given.disk);
+    this.#lags = given.lags === true;
     this.#losesLocks = given.seed % SCHEDULES_FOR_EACH_LOCKED > 0;
   }
 
@@ -82,7 +85,8 @@ export class SuspensionModel {
       if (this.#locks().length > 0 && this.#prng.int(100) === 0) this.#loseLock(this.#prng.pick(this.#locks()));
     }
     for (const process of this.#processes) await process.kill();
-    if (!this.#losesLocks && this.loss === undefined) await this.#ledger.verifySingle();
+    // A delete after a killed change of tags takes both manifests of the snapshot, but only if it sees both.
+    if (!this.#losesLocks && !this.#lags && this.loss === undefined) await this.#ledger.verifySingle();
   }
 
   /** Two snapshots, of which one is deleted and not reclaimed: the first compaction has something to remove. */
@@ -111,7 +115,7 @@ export class SuspensionModel {
   /** Anywhere, but most often where it hurts: right after a look at the own lock, which is lost at that moment. */
   #fallsAsleep(process: ModelProcess): boolean {
     const lock = /^sizeOf (locks\/.*)/.exec(process.calls.at(-1) ?? '')?.[1];
-    if (lock === undefined || this.#prng.int(isRemoving(process) ? 3 : 6) > 0) return this.#prng.int(200) === 0;
+    if (lock === undefined || this.#prng.int(process.isRemoving ? 3 : 6) > 0) return this.#prng.int(200) === 0;
     this.#loseLock(lock);
     return true;
   }
@@ -155,7 +159,7 @@ export class SuspensionModel {
 
   #pickOperation(): readonly [string, RunOperation] {
     // Beside a removal that sleeps, backups are what may rely on what it takes away when it wakes.
-    const choice = [...this.#processes].some(isRemoving) ? this.#prng.int(10) : this.#prng.int(24);
+    const choice = [...this.#processes].some(({ isRemoving }) => isRemoving) ? this.#prng.int(10) : this.#prng.int(24);
     const present = this.#ledger.idsIn('snapshots');
     const deleted = [...this.#ledger.idsIn('deleted'), ...present.filter((id) => this.#isKept(id))];
     if (choice >= 11 && choice < 17 && present.length > 0) return this.#pickChange(this.#prng.pick(present));
@@ -242,8 +246,4 @@ export class SuspensionModel {
     await this.#ledger.promise(id);
     process.isReporting = false;
   }
-}
-
-function isRemoving({ calls }: ModelProcess): boolean {
-  return calls.some((call) => call.startsWith('syncDirectory condemned'));
 }

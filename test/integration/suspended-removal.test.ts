@@ -12,7 +12,7 @@ import { runSeeded } from '../support/repeatable-runs.ts';
 import { optionsOfTests } from '../support/simulated-process.ts';
 import { fixedRange, seedRange, seedsIn } from '../support/seeds.ts';
 import type { SeedRange } from '../support/seeds.ts';
-import { inSoak } from '../support/soak.ts';
+import { inFirstPart, inSoak } from '../support/soak.ts';
 import { LEFT_OUT, SuspensionModel } from '../support/suspension-model.ts';
 import { lagging, scheduledDirectory, scheduledStore } from '../support/scheduled-process.ts';
 import type { Lie, ModelProcess, OpenScheduled } from '../support/scheduled-process.ts';
@@ -22,7 +22,7 @@ import { takeThreadsAway } from '../support/test-threads.ts';
 
 /** After a change to removal, ask for 100,000, which take three hours. */
 const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(10_000, 12));
-const IS_SOAK = inSoak(true, process.env['LDM_TEST_SCHEDULES'] !== undefined);
+const RUNS_ALL = inFirstPart(true, process.env['LDM_TEST_SCHEDULES'] !== undefined);
 const SEEDS = seedRange(SCHEDULE_COUNT);
 const STORE_SEEDS = seedRange(inSoak(SCHEDULE_COUNT, Math.ceil(SCHEDULE_COUNT / 3)));
 
@@ -110,7 +110,7 @@ test.each([
 // schedules without it lose nothing. condemned.test.ts tests it.
 describe('a loss is found where', () => {
   // In the suite, from shortly before the first one that shows those which it runs.
-  const LOSING = fixedRange(20_000, IS_SOAK ? 1 : 150);
+  const LOSING = fixedRange(20_000, RUNS_ALL ? 1 : 150);
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => /^locks\/(?:shared|exclusive)-/.test(name);
   /** Neither the directory nor the marks say what is condemned. */
@@ -155,8 +155,8 @@ describe('a loss is found where', () => {
     ],
   ];
 
-  // One of them in each run of the suite, all of them in a soak.
-  test.each(IS_SOAK ? orders : orders.slice(0, 1))(
+  // One of them in each run of the suite, all of them in the first part of a soak.
+  test.each(RUNS_ALL ? orders : orders.slice(0, 1))(
     `%s ${LOSING.name}`,
     async (_, lie) => {
       const { loss } = await runSchedules(LOSING, { open: () => scheduledDirectory(lie) });

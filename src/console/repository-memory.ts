@@ -44,7 +44,7 @@ export class StoredMemory implements RepositoryMemory {
   }
 
   tracesOfPlace(place: string): string[] {
-    // As it was spelled, too: somebody may have put a symlink in its place.
+    // As it was spelled, too: a symlink may have taken its place.
     const ends = [canonicalPlace(place), place].map(endOfName);
     return this.#find((name) => ends.some((end) => name.endsWith(end)));
   }

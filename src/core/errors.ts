@@ -77,7 +77,7 @@ export class InstallationError extends LdmError {
  * - `exists`: there is a file with that name already.
  * - `full`: no space left, or the quota is used up.
  * - `denied`: this user may not do that.
- * - `read-only`: nobody may write there now.
+ * - `read-only`: writing there is not possible now.
  * - `damaged`: the place cannot read what it stored.
  * - `offline`: the part of the place that has it, or may have it, cannot be reached. Nothing is known to be lost.
  * - `transient`: it may work later, such as after a timeout. Says nothing about what is stored.

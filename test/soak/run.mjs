@@ -34,8 +34,8 @@ function runSoak(files) {
   mkdirSync(results, { recursive: true });
   const run = (name, options) => {
     const file = join(results, `${name}.jsonl`);
-    const parts = { LDM_SOAK_PART: `${partNumber}`, LDM_SOAK_PARTS: `${partCount}` };
-    runVitest(options, { LDM_SOAK: '1', ...parts, LDM_TEST_RESULTS: file });
+    const share = { LDM_SOAK_PART: `${partNumber}`, LDM_SOAK_PARTS: `${partCount}` };
+    runVitest(options, { LDM_SOAK: '1', ...share, LDM_TEST_RESULTS: file });
     if (!existsSync(file)) counts.failed += 1;
     else for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) counts[JSON.parse(line).state] += 1;
   };

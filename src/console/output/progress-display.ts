@@ -34,7 +34,7 @@ interface Display extends ProgressDisplayOptions {
 
 /** Commands that finish sooner need no spinner, and its module takes time to load. */
 const SPINNER_DELAY_MS = 300;
-/** Of the line on a terminal. Nobody can read faster, so a higher rate changes nothing. */
+/** Of the line on a terminal. People cannot read faster, so a higher rate changes nothing. */
 const TERMINAL_FPS = 10;
 /** Of `status` lines with `--json`. */
 const JSON_FPS = 1;

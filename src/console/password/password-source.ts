@@ -20,7 +20,7 @@ export interface PasswordSurroundings {
   readonly signal: AbortSignal;
   /** Prints a warning. */
   readonly warn: (message: string) => void;
-  /** Runs work during which the terminal belongs to somebody else: no status line is drawn. */
+  /** Runs work during which another program has the terminal: no status line is drawn. */
   readonly withoutStatus: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -133,7 +133,7 @@ export function createPasswordSource(
   };
 }
 
-/** Without a terminal, nobody can answer, so this fails instead of waiting. */
+/** Without a terminal there is no answer, so this fails instead of waiting. */
 async function loadPrompt({ advice }: PasswordQuestions): Promise<typeof TerminalPrompt> {
   const prompt = await import('./terminal-prompt.ts');
   if (prompt.isTerminal()) return prompt;

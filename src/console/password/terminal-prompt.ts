@@ -6,7 +6,7 @@ import type { TypedState } from './typed-line.ts';
 
 const NEW_ATTEMPTS = 3;
 
-/** Returns whether somebody can be asked. */
+/** Returns whether there is a user to ask. */
 export function isTerminal(): boolean {
   return process.stdin.isTTY;
 }

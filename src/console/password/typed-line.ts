@@ -9,7 +9,7 @@ const DELETE = 0x7f;
 const SPACE = 0x20;
 
 /**
- * A line that somebody types without seeing it, on a terminal in raw mode, which edits nothing itself. Backspace takes
+ * A line that is typed without being shown, on a terminal in raw mode, which edits nothing itself. Backspace takes
  * the last character away and Ctrl+U the whole line. Keys such as arrows, and other control characters, are ignored.
  */
 export class TypedLine {

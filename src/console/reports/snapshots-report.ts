@@ -23,7 +23,7 @@ interface SnapshotsReportOptions {
   readonly verbosity: number;
   /** A table for each group. */
   readonly groupBy?: readonly GroupMember[];
-  /** Only so many of the newest of each group. */
+  /** Only this number of the newest of each group. */
   readonly latest?: number;
 }
 

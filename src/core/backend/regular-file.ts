@@ -22,7 +22,7 @@ export function openRegular(path: string): number {
 }
 
 /**
- * Returns an error if a file cannot be read because of what has its name, which is damage: nobody can ever read that.
+ * Returns an error if a file cannot be read because of what has its name, which is damage: it can never be read.
  * `subject` names the file.
  */
 export function unreadableName(path: string, subject: string, cause: unknown): CorruptDataError | undefined {

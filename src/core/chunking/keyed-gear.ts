@@ -13,11 +13,11 @@ const WORD_BYTES = 8;
  * order of the words is the order of the bits: all orders are equally likely, unless two words are equal (one key in
  * 2^55).
  *
- * Without the key, nobody can compute where the chunks of a known file end, so their lengths do not identify it. That
- * does not hold against somebody who also knows, or has chosen, a good part of what was backed up: the hash is a sum of
- * table values, each boundary between known bytes is an equation about them, and enough equations give the table,
- * whatever the masks are (eprint.iacr.org 2025/532 and 2025/558 do this to other programs). Preventing it takes a
- * pseudorandom function at every byte (2025/558). What no chunker hides: the size of a file that is one chunk, and
+ * Without the key, it cannot be computed where the chunks of a known file end, so their lengths do not identify it.
+ * That does not hold against an attacker who also knows, or has chosen, a good part of what was backed up: the hash is
+ * a sum of table values, each boundary between known bytes is an equation about them, and enough equations give the
+ * table, whatever the masks are (eprint.iacr.org 2025/532 and 2025/558 do this to other programs). Preventing it takes
+ * a pseudorandom function at every byte (2025/558). What no chunker hides: the size of a file that is one chunk, and
  * totals.
  */
 export function createKeyedGear(key: Uint8Array): Gear {

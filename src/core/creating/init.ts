@@ -39,7 +39,7 @@ export interface InitOptions {
   readonly copies?: number;
   /** More copies of packs with a chunk that the files of all snapshots need at least `refs` times. */
   readonly copiesIfRefs?: CopyRules['copiesIfRefs'];
-  /** Nothing is ever removed from it, unless somebody asks for that explicitly. */
+  /** Nothing is ever removed from it, unless that is asked for explicitly. */
   readonly appendOnly?: boolean;
   /** Accepts a place where several clients cannot exclude each other. */
   readonly singleWriter?: boolean;
@@ -51,8 +51,8 @@ export interface InitOptions {
   /** Takes chunker, chunk hash and keys from this realm key file, so that it can join the realm. */
   readonly realm?: RealmFile;
   /**
-   * Whether the repository is encrypted with the password of the context: always (somebody may be asked for it), only if
-   * a source is configured (default), or never.
+   * Whether the repository is encrypted with the password of the context: always (the user may be asked for it), only
+   * if a source is configured (default), or never.
    */
   readonly encryption?: 'always' | 'if-configured' | 'never';
 }
@@ -111,7 +111,7 @@ const DEFAULTS: Parameters = {
 /** Creates a repository in an empty place. The configuration is written last, and makes it a repository. */
 export async function initRepository(context: OperationContext, options: InitOptions = {}): Promise<InitResult> {
   const { backend } = context;
-  // Before somebody types a password.
+  // Before a password is typed.
   await assertNoRepository(backend);
   const { encryption = 'if-configured', copyParametersFrom: other, groups, copies = 1, copiesIfRefs } = options;
   const copyRules = { copies, copiesIfRefs };
@@ -234,7 +234,7 @@ async function findRepository({ backend }: OperationContext): Promise<ExistingRe
   return { repositoryId, location: backend.location, isEncrypted, isAppendOnly, isInRealm };
 }
 
-/** What somebody relies on who sets up a machine. Nothing else can be known without a password. */
+/** What the setup of a machine relies on. Nothing else can be known without a password. */
 function assertAsWanted(
   existing: ExistingRepository,
   { encryption, appendOnly, realm }: InitOptions,

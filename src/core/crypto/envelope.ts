@@ -47,7 +47,7 @@ export function epochOfEnvelope(envelope: Uint8Array): number {
   return epochOfHeader(envelope);
 }
 
-/** So many of the first bytes have the epoch: of an envelope, and of a stream too. */
+/** The number of first bytes that contain the epoch, of an envelope and of a stream. */
 export const EPOCH_HEADER_BYTES: number = NONCE_OFFSET;
 
 /** Like `epochOfEnvelope`, of the first bytes. Nothing has verified the epoch. */

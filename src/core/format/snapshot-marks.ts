@@ -9,7 +9,7 @@ export interface NamedDomain {
   readonly name: string;
 }
 
-/** For whom a snapshot keeps chunks. */
+/** The domain that a snapshot keeps chunks for. */
 export interface Hold extends NamedDomain {
   /** 64 hex digits: the SHA-256 of a secret of 32 bytes, or random (`isOpen`). */
   readonly holdId: string;

@@ -7,7 +7,7 @@ import type { FetchedPacks } from './fetched-packs.ts';
 
 /** Requests under way at once. Each may hold a chunk of up to 8 MiB. */
 const FETCHES_AT_ONCE = 8;
-/** The callers of `want` fetch when there are so many. */
+/** The callers of `want` fetch when this number is reached. */
 const WANTED_MAX = 1024;
 
 interface Wanted {

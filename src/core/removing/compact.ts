@@ -31,7 +31,7 @@ export interface CompactOptions {
   readonly reseal?: boolean;
   /** Whether missing copies of packs in groups are made, too. Default: true. Copies that are left over always go. */
   readonly makesCopies?: boolean;
-  /** Gives up snapshots that are missing although they were not deleted. Only a person may decide that. */
+  /** Accepts the loss of snapshots that are missing although they were not deleted. Only a person may decide that. */
   readonly forgetLost?: boolean;
 }
 

@@ -31,7 +31,7 @@ export async function markTrusted(
 
 /**
  * Refuses to reclaim space if it is uncertain which chunks are dead, because a file that says so is lost or unreadable.
- * With `forgetsLost`, snapshots that are missing although they were not deleted are given up.
+ * With `forgetsLost`, the loss of snapshots that are missing although they were not deleted is accepted.
  */
 async function assertTrusted(opened: OpenedState, forgetsLost: boolean): Promise<void> {
   const { state, damage } = opened;

@@ -59,7 +59,7 @@ function withSuperseded(listings: readonly SnapshotListing[]): string[] {
 /** What a delete did about the space of its snapshots. */
 export interface Reclaimed {
   readonly compaction: CompactResult | undefined;
-  /** Why the space was not reclaimed: an error, or nobody wanted it. Undefined if it was, and for a dry run. */
+  /** Why the space was not reclaimed: an error, or it was not asked for. Undefined if it was, and for a dry run. */
   readonly notReclaimed: { readonly error: LdmError | undefined; readonly until?: string } | undefined;
 }
 

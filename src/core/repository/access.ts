@@ -29,7 +29,7 @@ export interface AccessOptions {
   readonly openPlace?: OpenPlace | undefined;
   /** A directory of this machine for everything that is written, except for locks; the repository is only read. */
   readonly scratchDirectory?: string | undefined;
-  /** Whether the reserve is given up if there is no room for the lock: for what makes room. */
+  /** Whether the reserve is removed if there is no room for the lock: for commands that make room. */
   readonly freesReserve?: boolean | undefined;
   /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;

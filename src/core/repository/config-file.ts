@@ -102,8 +102,8 @@ async function openCopies(backend: Backend, read: ReadCopies, unlock: Unlock | u
 }
 
 /**
- * For the holder of a lock, who may have waited for it while somebody rotated the master key: reads the configuration
- * again then. Nobody rotates the master key under the lock.
+ * For the holder of a lock, who may have waited for it while the master key was rotated: reads the configuration
+ * again then. The master key is never rotated under the lock.
  */
 export async function currentConfig(
   first: OpenedConfig,

@@ -46,7 +46,7 @@ interface NewRepository {
  * Creates a repository in an empty place. The configuration is written last, and makes it a repository. Of several
  * processes that create one at the same place, only one does.
  * @throws RefusedError if the place is not empty
- * @throws NoPasswordError if nobody could type the password
+ * @throws NoPasswordError if the password cannot be typed
  * @throws InstallationError if this installation could not use the repository
  */
 export async function createRepository(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {

@@ -43,7 +43,7 @@ type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
  * - Packs are durable before the segment that names them, the segment before the snapshot.
  * - The copy of a manifest exists only while the manifest is durable in snapshots/ or deleted/.
  * - Packs and segments are removed in two phases. First a condemnation that lists them becomes durable; from then on
- *   nobody newly relies on them. Then, under a new exclusive lock, the segments are removed, then the packs. The lock is
+ *   nothing newly relies on them. Then, under a new exclusive lock, the segments are removed, then the packs. The lock is
  *   verified before each removal. Names are never used twice, so a suspended process can remove only what it condemned.
  */
 export class DurableOrder implements PackSink {
@@ -180,7 +180,7 @@ export class DurableOrder implements PackSink {
     return { id: sha256(bytes), file };
   }
 
-  /** Phase one of a removal, even if nothing is condemned. From now on nobody newly relies on what is listed. */
+  /** Phase one of a removal, even if nothing is condemned. From now on nothing newly relies on what is listed. */
   async condemn(prepared: PreparedCondemnation | undefined, verify: Verify): Promise<void> {
     await settleRemoved(this.#backend);
     if (prepared === undefined) return;

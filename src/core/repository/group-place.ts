@@ -21,7 +21,7 @@ export async function identityAt(backend: Backend): Promise<GroupIdentity | unde
   }
 }
 
-/** @throws RefusedError if anything else than a group without data is there */
+/** @throws RefusedError unless an empty place or a group without data is there */
 export async function assertEmpty(backend: Backend): Promise<void> {
   const { location } = backend;
   const place = await backend.examine();

@@ -19,7 +19,7 @@ export async function moveMakingRoom(backend: Backend, source: string, target: s
   return await makingRoom(backend, async () => moveUnlessGone(backend, source, target));
 }
 
-/** If there is no room for a step, the reserve is given up. A compaction puts it back. */
+/** If there is no room for a step, the reserve is removed. A compaction puts it back. */
 export async function makingRoom<T>(backend: Backend, step: () => Promise<T>): Promise<T> {
   try {
     return await step();

@@ -23,7 +23,7 @@ export async function commitSnapshots(
 ): ReturnType<DurableOrder['commitSnapshots']> {
   let verifiedCount = 0;
   const verify = async (): Promise<void> => {
-    // Between the commits, the lock alone tells: while it exists, nobody removes packs.
+    // Between the commits, the lock alone counts: while it exists, no packs are removed.
     const isBetween = verifiedCount > 0 && verifiedCount < manifests.length;
     verifiedCount += 1;
     await (isBetween ? repository.assertLocked() : chunks.assertLockedAndPresent());

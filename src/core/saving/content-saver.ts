@@ -19,7 +19,7 @@ interface ContentSource {
   fill(buffer: Uint8Array, end: number): number | Promise<number>;
   /** Number of zeros that certainly come next, such as in a hole. Default: none are known. */
   readonly zerosAhead?: number;
-  /** Goes on after so many of them, as if they had been read. */
+  /** Skips this number of them, as if they had been read. */
   skipZeros?(lengthBytes: number): void;
 }
 

@@ -9,9 +9,9 @@ interface PendingOffer extends OfferedChunk {
   readonly bytes: Uint8Array;
 }
 
-/** The lender is asked about so many chunks at once, */
+/** The lender is asked about this number of chunks at once, */
 const CHUNKS_MAX = 512;
-/** or if their bytes, which are kept until it has answered, are so many. */
+/** or when their bytes, which are kept until it has answered, reach this number. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /** New chunks that the lender may have. Their bytes are kept until it has said so exactly, or else stored. */

@@ -30,7 +30,7 @@ export class ReusedSample {
   constructor(share: ReusedShare) {
     if ('part' in share) this.#isChosen = (word) => word % share.of === share.part - 1;
     else {
-      // Nobody can know in advance which ids are chosen.
+      // The choice of ids cannot be predicted.
       const start = randomBytes(4).readUInt32LE(0);
       this.#isChosen = (word) => (word + start) % WORDS < (share.percent / 100) * WORDS;
     }

@@ -40,7 +40,7 @@ export type UnreadableFile =
   | OfKind<'condemnation-damaged', { severity: 'error'; condemnationId: string; reason: string }>
   /** A key file: its password opens nothing. `keyId`: its name. `isUnread`: it may be sound, and cannot be read now. */
   | OfKind<'key-damaged', { severity: 'error'; keyId: string; isUnread: boolean; reason: string }>
-  /** `realm-damaged`: the membership in a realm. Joining again writes it anew. `commit-damaged`: a commit record. */
+  /** `realm-damaged`: the membership in a realm. Joining again rewrites it. `commit-damaged`: a commit record. */
   | OfKind<
       'config-damaged' | 'checkpoint-damaged' | 'realm-damaged' | 'commit-damaged',
       { severity: 'error'; name: string; reason: string }

@@ -24,8 +24,8 @@ interface FoundRepository {
 }
 
 /**
- * Somebody who can write to the place of an encrypted repository could otherwise get the next backup without encryption,
- * or under a master key that its owner has replaced because others knew it.
+ * An attacker who can write to the place of an encrypted repository could otherwise get the next backup without
+ * encryption, or under a master key that its owner has replaced because others knew it.
  * @throws RepositoryChangedError
  */
 export function assertNotReplaced(context: Remembering, found: FoundRepository): void {

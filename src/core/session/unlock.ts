@@ -12,11 +12,11 @@ export class NotEncryptedError extends LdmError {
   override readonly code: string = 'NOT_ENCRYPTED';
 }
 
-/** Somebody who types a password without seeing it may mistype it. */
+/** A password that is typed unseen may be mistyped. */
 const ATTEMPTS = 3;
 
 /**
- * Runs `use` with the password of the repository. If somebody is asked for it, a wrong one may be typed again.
+ * Runs `use` with the password of the repository. If the user is asked for it, a wrong one may be typed again.
  * @throws NoPasswordError
  * @throws WrongPasswordError
  */
@@ -54,7 +54,7 @@ async function useForms<T>(password: Uint8Array, use: (password: Uint8Array) => 
 
 /**
  * Runs `use` with a new password.
- * @throws NoPasswordError if nobody could type it
+ * @throws NoPasswordError if it cannot be typed
  */
 export async function withNewPassword<T>(
   source: PasswordSource,

@@ -56,7 +56,7 @@ export class BlockCache<Block extends { readonly buffer: Uint8Array }> {
     this.#sizeBytes -= block.buffer.length;
   }
 
-  /** Removes a loaded block from the cache. Its memory is not used again if somebody waits for it. */
+  /** Removes a loaded block from the cache. Its memory is not used again if a caller waits for it. */
   drop(key: string): void {
     const block = this.#blocks.get(key);
     if (block?.loaded === undefined) return;

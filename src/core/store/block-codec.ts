@@ -74,7 +74,7 @@ export function sizeOfBlock(prefix: Uint8Array): number {
 
 const MAX_SEALED_BYTES: number = blockBytes(MAX_BLOCK_CHUNKS, MAX_BLOCK_STORED_BYTES) + ENVELOPE_BYTES;
 
-/** So many bytes of a block are needed to learn its size. */
+/** Number of bytes of a block that are needed to learn its size. */
 export const BLOCK_PREFIX_BYTES: number = BLOCK_HEADER_BYTES;
 assert(BLOCK_PREFIX_BYTES === ENVELOPE_HEADER_BYTES);
 

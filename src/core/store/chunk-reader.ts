@@ -39,7 +39,7 @@ interface OpenBlock {
 
 /** Most blocks are longer; blocks of a few small trees are not. */
 const BUFFER_BYTES_MIN = 64 * 1024;
-/** From this size on, copying uses significant memory, and the block contains little else than the chunk. */
+/** From this size on, copying uses significant memory, and the block contains little but the chunk. */
 const UNCOPIED_BYTES_MIN = 4 * 1024 * 1024;
 
 /** Reads chunks and verifies each against its id, so it never returns wrong bytes. */

@@ -50,7 +50,7 @@ export function encodePackEnd({ kind, blocks }: Pick<PackContents, 'kind' | 'blo
   return Buffer.concat([envelope, trailer.finish()]);
 }
 
-/** So many of the last bytes of a pack are needed to locate its end. */
+/** Number of last bytes of a pack that are needed to locate its end. */
 export function trailerBytesOf(seals: Seals): number {
   return seals.keys === undefined ? PACK_TRAILER_BYTES : SEALED_PACK_TRAILER_BYTES;
 }

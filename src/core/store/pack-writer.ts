@@ -106,7 +106,7 @@ export class PackWriter {
     }
   }
 
-  /** Waits until at most so many publications are under way. */
+  /** Waits until at most `count` publications are in flight. */
   async #publishedExcept(count: number): Promise<void> {
     while (this.#publications.size > count) await Promise.race(this.#publications);
     this.#raise();

@@ -20,7 +20,7 @@ const SECRETS: ReadonlyMap<SecretOwner, RegExp> = new Map([
   ['rclone', /^RCLONE_.*(PASS|KEY|SECRET|TOKEN|CREDENTIALS)/],
 ]);
 
-/** Whose secrets a program may need. Nobody needs those of ldm. */
+/** The owners of secrets that a program may need. No program needs those of ldm. */
 type SecretOwner = 'ldm' | 'aws' | 'rclone';
 
 interface ProgramEnvironment {

@@ -9,7 +9,7 @@ export class ListedPages {
     this.#pages.set(prefix, Math.max(1, Math.ceil(objectCount / PAGE_KEYS)));
   }
 
-  /** Whether listing the directories takes fewer round trips than asking for each object, so many at a time. */
+  /** Whether listing the directories takes fewer round trips than asking for each object, a batch at a time. */
   isFaster(prefixes: Iterable<string>, objectCount: number, atOnce: number): boolean {
     let pages = 0;
     for (const prefix of prefixes) pages += this.#pages.get(prefix) ?? 1;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /** Takes the keys of a remote from the variables of Amazon, in a configuration or in a remote on the command line. */
 const ENV_AUTH = /env_auth\s*=\s*["']?true/i;
-/** Nobody knows what is in it. */
+/** Its contents are unknown. */
 const ENCRYPTED = /^RCLONE_ENCRYPT/m;
 
 /** Whether a remote of rclone may take its keys from the variables of Amazon, which no other program needs. */

@@ -8,7 +8,7 @@ export interface CacheOptions {
   /** The caches of all repositories. */
   readonly directory: string;
   readonly maxBytes?: number | undefined;
-  /** Called at most once, when the cache is given up, with the reason. */
+  /** Called at most once, with the reason, when the cache is turned off. */
   readonly onTrouble?: ((reason: string) => void) | undefined;
 }
 

@@ -21,7 +21,7 @@ interface FileCacheOptions {
   readonly packHash: PackHash;
   /** When the files need more than this, those that were not used for the longest time are removed. */
   readonly maxBytes: number;
-  /** Called at most once, when the cache is given up, with the reason. */
+  /** Called at most once, with the reason, when the cache is turned off. */
   readonly onTrouble: (reason: string) => void;
 }
 
@@ -106,7 +106,7 @@ export class FileCache {
       if (descriptor !== undefined) closeSync(descriptor);
       descriptor = undefined;
     };
-    // Also after the cache was given up: on a full disk, the draft must not stay.
+    // Also after the cache was turned off: on a full disk, the draft must not stay.
     const discard = (): void => {
       try {
         close();

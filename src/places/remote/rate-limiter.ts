@@ -29,7 +29,7 @@ export class RateLimiter {
     this.pieceBytes = Math.min(Math.max(pieceBytes, PIECE_BYTES_MIN), PIECE_BYTES_MAX);
   }
 
-  /** Resolves when so many bytes may pass. */
+  /** Resolves when this number of bytes may pass. */
   async take(sizeBytes: number): Promise<void> {
     const nowMs = this.#clock.nowMs();
     this.#freeAtMs = Math.max(this.#freeAtMs, nowMs - BURST_MS) + sizeBytes / this.#bytesPerMs;

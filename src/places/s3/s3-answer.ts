@@ -12,7 +12,7 @@ export interface ListPage {
   readonly continuation: string | undefined;
 }
 
-/** Codes of errors that mean something else than their status (Amazon S3 API Reference, "Error responses"). */
+/** Codes of errors whose meaning differs from that of their status (Amazon S3 API Reference, "Error responses"). */
 const KINDS: Readonly<Record<string, BackendErrorKind>> = {
   BadDigest: 'transient',
   // No pack is too large for an object: what is too large is the bucket.

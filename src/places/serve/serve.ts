@@ -14,7 +14,7 @@ export interface ServeOptions {
 }
 
 /**
- * Serves a directory to one SFTP client, for whom it is `/`, until the client closes the connection.
+ * Serves a directory to one SFTP client, as its `/`, until the client closes the connection.
  * @throws ServeError if there is no such directory, or the client does not speak SFTP
  */
 export async function serve(options: ServeOptions, streams: Streams, signal: AbortSignal): Promise<void> {

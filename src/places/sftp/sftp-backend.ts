@@ -19,7 +19,7 @@ import { SftpSession } from './sftp-session.ts';
 import { SftpWriter } from './sftp-writer.ts';
 
 const READS_AT_ONCE = 16;
-/** These requests are small: so many take hardly longer than one. */
+/** These requests are small: this number takes hardly longer than one. */
 const SIZES_AT_ONCE = 512;
 /** What needs space on the server. */
 const WRITING: ReadonlySet<BackendOperation> = new Set(['makeDirectory', 'create', 'append', 'sync', 'rename']);

@@ -51,7 +51,7 @@ export interface PeerHolds {
    * the chunk is kept.
    */
   place(hold: Hold, ids: Uint8Array): Promise<Uint8Array>;
-  /** Returns those of the holds of a domain that there are. Only who knows their ids can ask: nobody can list holds. */
+  /** Returns which of the holds of a domain exist. Only a holder of their ids can ask: holds cannot be listed. */
   existing(holderId: string, holdIds: readonly string[]): Promise<readonly string[]>;
   /**
    * Ends holds of a domain, given by their secrets, or by their ids if they are open. Those that do not exist are ignored.

@@ -72,7 +72,7 @@ export class RealmRecords {
     return await this.#read('state', domainId, decodeState);
   }
 
-  /** The own state, to be replaced. The value is undefined if it is damaged. Undefined: there is none. */
+  /** The state of this domain, to be replaced. The value is undefined if it is damaged. Undefined: there is none. */
   async stateToReplace(domainId: string): Promise<Versioned<PublishedState | undefined> | undefined> {
     const record = await this.#coordinator.read('state', domainId);
     if (record === undefined) return undefined;

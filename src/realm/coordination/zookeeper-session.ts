@@ -19,9 +19,9 @@ type Callback<T> = (error: Error | null, result: T, stat: Stat) => void;
  * A connection to ZooKeeper that survives its sessions.
  *
  * The package leaves three things to its user. A call on a client whose session has expired may never end, so each call has
- * a deadline of its own. The client is not told that its session has expired while the network is down, so it is given up
- * when nothing has been heard for as long as a session lasts. And a client does not begin a second session, so a new
- * client is made.
+ * a deadline of its own. The client is not told that its session has expired while the network is down, so it is
+ * discarded when nothing has been heard for as long as a session lasts. And a client does not begin a second session,
+ * so a new client is made.
  */
 export class ZooKeeperSession {
   readonly #package: ZooKeeperPackage;
@@ -119,7 +119,7 @@ export class ZooKeeperSession {
 
   /**
    * A packet that the package does not understand makes it throw in an event of its socket, which would end the process.
-   * It also keeps half a packet of one connection for the next. Instead, the client is given up.
+   * It also keeps half a packet of one connection for the next. So the client is discarded.
    */
   #guardParser(client: Client): void {
     const manager = client.connectionManager;

@@ -64,7 +64,7 @@ export class Domains {
     }
     this.#all = all;
     const unknown = new Map([...damaged].map(([id, reason]) => [id.slice(0, 8), reason]));
-    // Records that lack the own one may lack others: the disk with the directory may not be mounted.
+    // Records that lack this domain's may lack others: the disk with the directory may not be mounted.
     const own = members.get(domainId)?.value;
     if (own === undefined) unknown.set('realm', 'it does not know this repository');
     // A copy does not know what the original has.
@@ -100,14 +100,14 @@ export class Domains {
     return this.#planes.ask(ids);
   }
 
-  /** Returns what the own agent says in the same way. Undefined: none answers. */
+  /** Returns what the agent of this domain says in the same way. Undefined: none answers. */
   async askOwnAgent(ids: Uint8Array): Promise<readonly HeldPlane[] | undefined> {
     return await this.#ownAgent.askPlanes(ids);
   }
 
   /**
-   * Returns for each id the domains that may have the chunk. Unless planes were loaded, it asks the own agent, or loads
-   * them.
+   * Returns for each id the domains that may have the chunk. Unless planes were loaded, it asks this domain's agent, or
+   * loads them.
    */
   async candidates(ids: readonly Uint8Array[]): Promise<Domain[][]> {
     const found: Domain[][] = [];

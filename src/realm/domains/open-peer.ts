@@ -12,7 +12,7 @@ import { isThisMachine } from './own-place.ts';
 import type { OpenRealm } from './realm.ts';
 import { RepositoryPeer } from './repository-peer.ts';
 
-/** An agent that sleeps is given up soon enough for the repository to be opened instead. */
+/** A sleeping agent is abandoned early enough for the repository to be opened instead. */
 const PROBE_MS = 2000;
 
 /**
@@ -30,7 +30,7 @@ export async function openPeer(context: OperationContext, realm: OpenRealm, doma
   }
   const { password } = context;
   const backend = await openPlace(place, context.openPlace);
-  // Nobody is to be asked for the password of a repository that the command does not name.
+  // The user must not be asked for the password of a repository that the command does not name.
   const given = password?.isConfigured === true ? password : undefined;
   return new RepositoryPeer({ ...context, backend, password: given }, domain.id);
 }

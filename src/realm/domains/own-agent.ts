@@ -8,7 +8,7 @@ import type { OpenRealm } from './realm.ts';
 const DEADLINE_MS = 1500;
 
 /**
- * The agent of the own domain, if one runs: it has the planes of the other domains in memory, so a command need not read
+ * The agent of this domain, if one runs: it has the planes of the other domains in memory, so a command need not read
  * them. It is not trusted: what it says counts only for the states that the command has read itself.
  */
 export class OwnAgent {

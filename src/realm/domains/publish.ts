@@ -33,7 +33,7 @@ export async function publishChanges(context: OperationContext, repository: Repo
   try {
     if ((await membershipOf(repository)) === undefined) return;
     await withRealm(repository, async (realm) => {
-      // Its planes would be of use to nobody, and nobody would say so.
+      // Its planes would be useless, and no message would say so.
       await assertKnown(realm);
       await publishPlane(repository, realm);
     });
@@ -45,7 +45,7 @@ export async function publishChanges(context: OperationContext, repository: Repo
 }
 
 /**
- * Publishes the plane of the own filter as it is now: the file first, then the record that names it.
+ * Publishes the plane of this domain's filter as it is now: the file first, then the record that names it.
  *
  * The record is read before the repository is, and written only if it is still the same. So the process that succeeds has
  * seen at least what the previous record described: a plane never loses chunks to a slower process.
@@ -55,7 +55,7 @@ export async function publishChanges(context: OperationContext, repository: Repo
 export async function publishPlane(repository: Repository, realm: OpenRealm): Promise<Publication> {
   const { records, domainId } = realm;
   const files = planeFilesOf(realm, repository);
-  // Each attempt brings the state of the last one up to date. At 10^7 chunks, to open it anew takes seconds.
+  // Each attempt brings the state of the last one up to date. At 10^7 chunks, opening it again takes seconds.
   let from = takeState(repository);
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const record = await records.stateToReplace(domainId);
@@ -97,7 +97,7 @@ function ownPlane({ state }: OpenedState): OwnPlane {
   return { positions, hashes, liveCount, plane: planeOf(counters) };
 }
 
-/** Borrowed chunks are left out: this domain does not give them, so nobody need ask it. */
+/** Borrowed chunks are left out: this domain does not give them, so it need not be asked. */
 function countersOfOwn(state: OpenedState['state']): PartOfCounters {
   const { filter, packs } = state;
   if (borrowedPacksOf(state).length === 0) return filter;

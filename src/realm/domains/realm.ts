@@ -22,7 +22,7 @@ export async function membershipOf(repository: Repository): Promise<RealmMembers
 /** What is needed to connect to a realm when its repository is closed. */
 export interface JoinedRealm {
   readonly realmId: string;
-  /** Of the own domain: its repository id. */
+  /** The repository id of this domain. */
   readonly domainId: string;
   readonly membership: RealmMembership;
   readonly keys: RealmKeys;

@@ -75,7 +75,7 @@ export class RepositoryPeer implements Peer {
   }
 
   async readChunk(id: Uint8Array): Promise<Uint8Array | undefined> {
-    // While the repository is open, nobody can move what was there.
+    // While the repository is open, its contents cannot be moved.
     const read: Question<Uint8Array | undefined> = async (_, opened) => readHere(opened, id);
     return (await this.#ask(read, false)) ?? (await this.#ask(read));
   }

@@ -23,7 +23,7 @@ export async function releaseUnneeded(context: OperationContext, repository: Rep
     context.onNotice?.({ kind: 'hold-not-released', domain, reason: error.message, mustJoin });
   };
   try {
-    // Who has left a realm can ask nobody in it.
+    // A domain that has left a realm cannot query it.
     if ((await membershipOf(repository)) === undefined) return;
     await withDomains(context, repository, async (domains, realm) => {
       await assertOriginal(context, realm);

@@ -29,9 +29,9 @@ import { commitDelete } from '../../core/removing/remove-snapshots.ts';
 const RELEASE_WAIT_MS = 2000;
 /** A backup that borrows makes one for up to 100,000 chunks. */
 const HOLDS_PER_DOMAIN_MAX = 10_000;
-/** All domains together may have as many holds as so many domains. */
+/** The holds of all domains together are limited to those of this number of domains. */
 const DOMAINS_MAX = 10;
-/** The tree of a hold has a file for each so many chunks. */
+/** Number of chunks per file in the tree of a hold. */
 const CHUNKS_PER_FILE = 65_536;
 
 /**

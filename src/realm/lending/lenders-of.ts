@@ -23,7 +23,7 @@ export async function lendersOfPacks(
 
 /**
  * Returns manifests with the domains that keep chunks of their snapshots. All chunks must be stored or borrowed
- * already. Reads the state anew, and each tree once. While a part of that is damaged or missing, the domains that a
+ * already. Reads the state again, and each tree once. While a part of that is damaged or missing, the domains that a
  * manifest names already remain.
  */
 export async function markLenders<T extends Pick<Snapshot, 'tree' | 'reliesOn'>>(

@@ -37,7 +37,7 @@ export function encodeHeldPlanes(planes: readonly HeldPlane[]): object[] {
 }
 
 /**
- * Reads what an agent answers about so many chunks.
+ * Reads the answer of an agent about a given number of chunks.
  * @throws CorruptDataError
  */
 export function decodeHeldPlanes(value: unknown, idCount: number): HeldPlane[] {

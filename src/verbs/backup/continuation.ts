@@ -16,7 +16,7 @@ import type { SourcePlan } from '../../core/sources/source-plan.ts';
 import type { FileStep, WalkedDirectory } from './walk-step.ts';
 
 const RECORD_EVERY_MS = 5 * 60_000;
-/** Recording takes at most one part in so many of the time. */
+/** Recording takes at most this fraction of the time (1/n). */
 const RECORDING_PART = 20;
 
 /** How this backup records what it has stored. */

@@ -50,8 +50,8 @@ interface VerifiedSources extends StoredSources {
 }
 
 /**
- * Stores the sources, and verifies some of the chunks that were not stored because the repository has them. Somebody who
- * can add packs may have stored other bytes under their ids. If one is wrong, the sources are stored again without
+ * Stores the sources, and verifies some of the chunks that were not stored because the repository has them. An attacker
+ * who can add packs may have stored other bytes under their ids. If one is wrong, the sources are stored again without
  * relying on the packs with wrong chunks: that reads only the files that need those packs.
  */
 export async function storeVerified(asked: Given): Promise<VerifiedSources> {

@@ -25,7 +25,7 @@ export async function findCopyProblems(
         };
       }),
     );
-  // Of what is in a group that is offline, nobody knows how many copies there are.
+  // The number of copies of what is in an offline group is unknown.
   if (opened.listing.offlineGroups.length > 0) return damaged;
   const { findShortPacks } = await import('../../core/copies/short-packs.ts');
   const ids = new Set(reports.map(({ pack }) => pack.id));

@@ -7,7 +7,7 @@ import { byteStringFromText } from '../../core/util/byte-string.ts';
 import { makeDirectories } from '../../core/util/make-directories.ts';
 
 const VERSION = 1;
-/** Of the digest in the name of a pack: enough that nobody can make another pack with the same digits. */
+/** Of the digest in the name of a pack: enough to prevent another pack with the same digits. */
 const PACK_DIGITS = 32;
 /** 35 TB in packs of 32 MiB. Those beyond are read again. */
 export const PACKS_MAX = 1_000_000;

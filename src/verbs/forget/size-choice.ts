@@ -1,6 +1,6 @@
 import type { SharedData } from '../../core/ldm/shared-release.ts';
 
-/** Snapshots that are given up together, because each alone would free little or nothing. */
+/** Snapshots that are deleted together, because each alone would free little or nothing. */
 interface SizeStep {
   /** Numbers of candidates. */
   readonly members: readonly number[];
@@ -8,7 +8,7 @@ interface SizeStep {
   readonly freedBytes: number;
 }
 
-/** A part of the data, and the candidates left that need it. Changes as candidates are given up. */
+/** A part of the data, and the candidates left that need it. Changes as candidates are chosen. */
 interface Part {
   members: Uint32Array;
   bytes: number;

@@ -9,7 +9,7 @@ import { estimateFreed, planCompaction } from '../../core/removing/compaction-pl
 import { findKeptDeleted } from '../../core/removing/kept-deleted.ts';
 import { chooseForSize } from './size-choice.ts';
 
-/** Why a snapshot is given up so that the repository fits. */
+/** Why a snapshot is deleted so that the repository fits. */
 export interface SizeReason {
   /** What the step frees, stored, after all earlier ones. */
   readonly freedBytes: number;

@@ -35,7 +35,7 @@ export interface GroupListing extends CopyRules {
   /** Packs that are listed in segments and in no group that can be reached. */
   readonly missingPacks: number;
   readonly missingBytes: number;
-  /** Packs that are in fewer groups than `copies` says. Undefined while a group is offline: nobody knows. */
+  /** Packs that are in fewer groups than `copies` says. Undefined while a group is offline. */
   readonly packsShort: number | undefined;
   /** Copies of packs beyond all that may be wanted. A later move or compaction removes them. */
   readonly surplusCopies: number;
@@ -107,7 +107,7 @@ export async function setGroupState(
 
 /**
  * Sets in how many groups each pack should be, and copies nothing.
- * @throws UsageError if there are not so many groups
+ * @throws UsageError if there are fewer groups
  */
 export async function setCopies(context: OperationContext, rules: CopyRules): Promise<CopyRules> {
   return await changeGroups(context, async (changes) => {

@@ -35,7 +35,7 @@ export function importedAttributes(
     onChange(canHave ? `with its ACL as text, in the attribute ${name}: ${why}` : `without its ACL: ${why}`);
   };
   const addAcl = (name: ByteString, kind: string, text: ByteString): void => {
-    // GNU tar writes the bytes too, which name nobody by a name.
+    // GNU tar writes the bytes too, which have no name for the owner.
     if (text === '' || xattrs.has(name)) return;
     try {
       const { value, unknown } = parseAcl(text, (owner, known) =>

@@ -13,7 +13,7 @@ import { Salvager } from './salvager.ts';
  * indexed by a segment, or a second repair notices that something is missing and looks for it.
  *
  * 1. Readable chunks of damaged and of condemned packs are copied to new packs; then the new segment is written.
- * 2. Everything that it replaces is condemned. The lock is acquired anew, and no snapshot may have appeared: a process
+ * 2. Everything that it replaces is condemned. A new lock is acquired, and no snapshot may have appeared: a process
  *    that was suspended and lost its lock must not take away what others rely on by now.
  * 3. Checkpoints that list a replaced segment are removed. Manifests that only they contain were written before.
  * 4. The replaced segments go or are set aside, then the damaged packs are set aside.

@@ -61,7 +61,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
       if (named.has(id) || listing.condemned.packIds.has(id)) continue;
       const pack = await judge.readUnindexed(id);
       if (pack === undefined) continue;
-      // What borrows chunks that nobody needs may be of a backup that has failed, and its hold may be gone.
+      // A pack that borrows unneeded chunks may be of a backup that has failed, and its hold may be gone.
       const isBorrowed = pack.blocks[0]?.codec === 'borrowed';
       if (!isBorrowed || hasLiveChunk(pack, opened, judge)) kept.set(id, pack);
     }
@@ -94,7 +94,7 @@ function hasLiveChunk(pack: PackContents, { state }: OpenedState, judge: PackJud
   for (const block of pack.blocks) {
     forEachChunk(block, (idOffset) => {
       const entry = filter.find(block.chunkIds, idOffset);
-      // Below a tree that cannot be read, nobody knows what is needed.
+      // Below a tree that cannot be read, what is needed is unknown.
       const isLive = entry < 0 ? state.unreadableTrees.size > 0 : filter.refs(entry) > 0;
       const isElsewhere = entry >= 0 && filter.hasLocation(entry);
       if (isLive && !(isElsewhere && !judge.isDoubtful(packs.get(filter.packIndexOf(entry)).id))) hasAny = true;

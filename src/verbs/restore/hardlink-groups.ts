@@ -17,7 +17,7 @@ interface FirstName {
   readonly entry: TreeEntry;
   /** The directory that contains it. It may be closed by now, so only its whole path can be used. */
   readonly directory: DirectoryPath;
-  /** Compared before the file is linked, because somebody may have exchanged a directory in its path. */
+  /** Compared before the file is linked, because a directory in its path may have been replaced. */
   readonly state: string;
   /** False if it existed before the restore, and its content or metadata only looked the same. */
   readonly isWritten: boolean;

@@ -15,7 +15,7 @@ const NO_ACCESS_TIME: number = (constants as { O_NOATIME?: number }).O_NOATIME ?
 /** Owners whose files refused O_NOATIME. Whether it is allowed depends only on the owner and on our user. */
 const refusingOwners = new Set<number>();
 
-/** Reading so many names takes less than a millisecond. */
+/** Reading this number of names takes less than a millisecond. */
 const NAMES_PER_PAUSE = 1024;
 
 /** Returns the names in a directory without `.` and `..`, in byte order. Throws SourceError. */

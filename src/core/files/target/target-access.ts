@@ -51,7 +51,7 @@ export function setAccess(path: ByteString, mode: number): void {
   changeMode(path, () => mode);
 }
 
-/** Never follows a symlink: somebody may have exchanged the directory. */
+/** Never follows a symlink: the directory may have been replaced. */
 function changeMode(path: ByteString, modeFor: (stats: Stats) => number | undefined): void {
   try {
     const held = heldDescriptorOf(path);

@@ -50,7 +50,7 @@ function whereWeRun(): { readonly space: string; readonly machine: string } {
   return known;
 }
 
-/** If the system does not tell, the digest is random: then nobody can know whether the process still runs. */
+/** If the system does not tell, the digest is random: then it is unknown whether the process still runs. */
 function digestOf(identify: () => string): string {
   try {
     return createHash('sha256').update(identify()).digest('hex').slice(0, 8);

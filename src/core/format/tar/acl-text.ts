@@ -114,7 +114,7 @@ function encodeAcl(entries: readonly AclEntry[]): Uint8Array {
   return bytes;
 }
 
-/** Returns the kind and name of somebody who is not known. */
+/** Returns the kind and name of an unknown user or group. */
 function parseEntry(word: string, findOwner: FindOwner): AclEntry | string {
   const fields = word.split(':').map((field) => field.trim());
   // The forms `mask:rwx` and `other:rwx` leave the name out.

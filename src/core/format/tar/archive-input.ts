@@ -21,7 +21,10 @@ export class ArchiveInput {
     await this.#pieces.return?.();
   }
 
-  /** Returns exactly so many bytes, valid until the next call; undefined at the end. Throws ArchiveError in between. */
+  /**
+   * Returns exactly this number of bytes, valid until the next call; undefined at the end. Throws ArchiveError in
+   * between.
+   */
   async take(lengthBytes: number): Promise<Buffer | undefined> {
     if (this.#piece.length >= lengthBytes) return this.#advance(lengthBytes);
     const target = Buffer.allocUnsafe(lengthBytes);
@@ -31,7 +34,7 @@ export class ArchiveInput {
     throw this.truncated();
   }
 
-  /** Returns so many of the next bytes without reading on; fewer at the end. */
+  /** Returns this number of the next bytes without reading on; fewer at the end. */
   async peek(lengthBytes: number): Promise<Buffer> {
     while (this.#piece.length < lengthBytes) {
       // The source may use the memory again for the next piece.
@@ -57,7 +60,7 @@ export class ArchiveInput {
     return done;
   }
 
-  /** Reads on past so many bytes. Throws ArchiveError if the archive ends before that, unless it may. */
+  /** Reads on past this number of bytes. Throws ArchiveError if the archive ends before that, unless it may. */
   async skip(lengthBytes: number, mayEnd = false): Promise<void> {
     for (let left = lengthBytes; left > 0;) {
       if (this.#piece.length === 0 && !(await this.#next())) {
@@ -68,7 +71,10 @@ export class ArchiveInput {
     }
   }
 
-  /** Reads blocks of zeros: until another block, about so many bytes, or the end. Returns whether another block comes. */
+  /**
+   * Reads blocks of zeros: until another block, about this number of bytes, or the end. Returns whether another block
+   * comes.
+   */
   async skipZeros(blockBytes: number, maxBytes: number): Promise<boolean> {
     for (const end = this.offset + maxBytes; this.offset < end;) {
       if ((await this.peek(blockBytes)).length === 0) return false;

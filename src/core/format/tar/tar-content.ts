@@ -38,7 +38,7 @@ export class TarContent {
     return (run === undefined ? this.#sizeBytes : run.offset + this.#runBytes) - this.#position;
   }
 
-  /** Goes on after so many of the zeros ahead. */
+  /** Skips this number of the zeros ahead. */
   skipZeros(lengthBytes: number): void {
     this.#position += lengthBytes;
   }

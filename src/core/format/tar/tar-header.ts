@@ -45,7 +45,7 @@ const NO_METADATA = {
 const MODE_BITS = 0o7777;
 const SET_UID = 0o4000;
 const SET_GID = 0o2000;
-/** In place of what cannot be read. Nobody else must get access by mistake. */
+/** In place of what cannot be read. No other user must get access by mistake. */
 const DEFAULT_MODE = 0o600;
 const DEFAULT_DIRECTORY_MODE = 0o700;
 const NOBODY = 65_534;

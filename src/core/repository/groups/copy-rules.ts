@@ -16,7 +16,7 @@ export function assertEnoughFor(rules: CopyRules, groupCount: number): void {
   });
 }
 
-/** @throws UsageError if the rules cannot be followed with so many groups */
+/** @throws UsageError if the rules cannot be followed with this number of groups */
 export function assertRules({ copies, copiesIfRefs }: CopyRules, groupCount: number): void {
   for (const count of [copies, copiesIfRefs?.copies ?? copies]) {
     if (!isCopyCount(count)) throw new UsageError(`invalid number of copies: ${count}`);

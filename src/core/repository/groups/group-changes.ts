@@ -80,7 +80,7 @@ export class GroupChanges {
 
   /**
    * Sets in how many groups each pack should be. Copies nothing.
-   * @throws UsageError if there are not so many groups
+   * @throws UsageError if there are fewer groups
    */
   async setRules({ copies, copiesIfRefs }: CopyRules): Promise<void> {
     const { list } = await this.#read();

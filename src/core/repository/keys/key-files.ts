@@ -80,7 +80,7 @@ export async function unlock(
   for (const key of unusable) onUnusable?.(key);
   if (usable.length === 0) throw noUsableKey(unusable.map(({ error }) => error));
   const opened: OpenedKey[] = [];
-  // A key of another epoch does not open the configuration; somebody may have forged it to cost time.
+  // A key of another epoch does not open the configuration; it may be forged to cost time.
   const rankOf = ({ id, header }: ReadKey): number => (id === first ? 0 : header.keyEpoch === config?.epoch ? 1 : 2);
   for (const key of usable.toSorted((a, b) => rankOf(a) - rankOf(b) || costOf(a) - costOf(b))) {
     const { keyEpoch: epoch, role, label } = key.header;

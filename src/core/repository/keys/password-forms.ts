@@ -10,7 +10,7 @@ const DELETE = 0x7f;
 const FIRST_BEYOND_ASCII = 0x80;
 
 /**
- * Returns a new password as somebody can type it. Otherwise it would open the repository only from the file, command or
+ * Returns a new password as it can be typed. Otherwise it would open the repository only from the file, command or
  * variable that it was taken from. Of what no terminal sends, a byte order mark at the beginning and one line break at
  * the end are left out.
  * @returns a part of `given`

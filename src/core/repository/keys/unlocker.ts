@@ -17,7 +17,7 @@ interface UnlockedKeys {
 /** Unlocks an encrypted repository. */
 export type Unlock = (backend: Backend, config: SealedConfig) => Promise<UnlockedKeys>;
 
-/** Runs `use` with a password, and with another one if somebody mistyped it. */
+/** Runs `use` with a password, and with another one if it was mistyped. */
 type WithPassword = <T>(use: (password: Uint8Array) => Promise<T>) => Promise<T>;
 
 /** What a password has opened, by repository id. */

@@ -49,7 +49,7 @@ const MONOTONIC_CLOCK: LockClock = {
   sleep: async (durationMs) => sleep(durationMs),
 };
 
-/** Nonces of locks that this process released but could not remove. Nobody holds these locks. */
+/** Nonces of locks that this process released but could not remove. These locks are not held. */
 const abandonedNonces = new Set<string>();
 
 /**

@@ -62,7 +62,7 @@ interface SoughtChunk {
 }
 
 /**
- * Locates chunks in the own repository and, if it is a member of a realm, in the other domains.
+ * Locates chunks in this repository and, if it is a member of a realm, in the other domains.
  * @throws UsageError if the target is none of the three
  */
 export async function locate(
@@ -113,8 +113,8 @@ async function lookUpAnywhere(
   } catch (error) {
     if (!(error instanceof CoordinatorError)) throw error;
     // This repository can answer all the same; of the others nothing is known.
-    const nobody = { ...NO_DOMAINS, unknown: new Map([['realm', error.message]]) };
-    return { found: await lookUp(opened, nobody, ids, options), questions: 0, ranges: [] };
+    const noDomains = { ...NO_DOMAINS, unknown: new Map([['realm', error.message]]) };
+    return { found: await lookUp(opened, noDomains, ids, options), questions: 0, ranges: [] };
   }
 }
 

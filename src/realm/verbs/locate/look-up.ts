@@ -16,7 +16,7 @@ interface ForeignPlace {
 /** What is known about a chunk in the realm. */
 export interface LookedUp {
   readonly id: Uint8Array;
-  /** In the own repository. */
+  /** In this repository. */
   readonly own: KnownChunk | undefined;
   readonly elsewhere: readonly ForeignPlace[];
   /** The names of domains that may have it and gave no exact answer, with the reasons. */
@@ -38,19 +38,19 @@ export interface LookUpOptions {
    * always asked. Nothing that is to rely on a chunk may use this.
    */
   readonly usesMemory?: boolean | undefined;
-  /** Domains that are asked only about chunks that nobody else has. */
+  /** Domains that are asked only about chunks that no other domain has. */
   readonly isLeftOut?: ((domain: Domain, id: Uint8Array) => boolean) | undefined;
 }
 
-/** Whom to ask. */
+/** The domains that a look-up can query. */
 type Askable = Pick<Domains, 'all' | 'unknown' | 'candidates' | 'ask' | 'answers'>;
 
 /** How many questions a domain gets at once. */
 const IDS_PER_QUESTION = 1000;
 
 /**
- * Looks chunks up in the whole realm: the own filter and its chain first, then the planes of the other domains, then
- * exact questions to those that may have a chunk, all domains at a time.
+ * Looks chunks up in the whole realm: the filter of this repository and its chain first, then the planes of the other
+ * domains, then exact questions to those that may have a chunk, all domains at a time.
  */
 export async function lookUp(
   opened: OpenedState,

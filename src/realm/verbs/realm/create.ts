@@ -47,7 +47,7 @@ export async function createRealm(options: CreateRealmOptions): Promise<CreatedR
       hint: `Give at most ${MAX_KEY_TEXT_LENGTH} characters.`,
     });
   }
-  // Before somebody types a password.
+  // Before a password is typed.
   assertReplaceable(path);
   const header = { realmId: newKey(), created: new Date().toISOString(), name, isEncrypted, chunker, chunkHash };
   const secrets = { idKey: newKey(), chunkerKey: isEncrypted ? newKey() : undefined };

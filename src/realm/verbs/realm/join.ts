@@ -109,8 +109,8 @@ async function assertCacheUsable({ membership: { cache }, realmId, keys }: OpenR
 }
 
 /**
- * Of two domains that take the same name at a time, at least one sees the other after it has written its record. Whoever
- * does gives way, because the other one may have looked before.
+ * Of two domains that take the same name at a time, at least one sees the other after it has written its record. The
+ * one that does gives way, because the other one may have looked before.
  */
 async function register({ records, domainId }: OpenRealm, member: DomainMember): Promise<void> {
   const own = (await records.members()).members.get(domainId);

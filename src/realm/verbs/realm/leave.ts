@@ -184,7 +184,7 @@ function isThereAllTheSame(error: LdmError): boolean {
   );
 }
 
-/** @throws RefusedError if one of the two keeps chunks for the other, and nobody has said that these are given up */
+/** @throws RefusedError if one of the two keeps chunks for the other, unless the caller agrees to lose them */
 async function assertGivenUp(
   repository: Repository,
   { domainId, holds }: { readonly domainId: string; readonly holds: readonly SnapshotListing[] },

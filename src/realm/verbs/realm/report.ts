@@ -119,7 +119,7 @@ function planeWord({ isSelf, isCurrent, published, unpublished }: DomainStatus):
   return isSelf ? `${countNoun(unpublished ?? 0, 'change')} not published` : 'stale';
 }
 
-/** Which plane of another domain the own agent has. Empty: there is none to speak of. */
+/** Which plane of another domain the agent of this domain has. Empty: none worth a mention. */
 export function behindWord(
   { isSelf, held, behind, published }: Pick<DomainStatus, 'isSelf' | 'held' | 'behind' | 'published'>,
   hasAgentPlanes: boolean,

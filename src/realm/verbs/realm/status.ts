@@ -28,11 +28,11 @@ export interface DomainStatus {
   readonly problem: string | undefined;
   readonly published: PublishedState | undefined;
   /**
-   * Whether its plane could be loaded as it was published, by the agent of this repository or now. Of the own domain:
+   * Whether its plane could be loaded as it was published, by the agent of this repository or now. For this domain:
    * whether everything is published.
    */
   readonly isCurrent: boolean;
-  /** Of the own domain: how many positions have changed since it published. */
+  /** For this domain: how many positions have changed since it published. */
   readonly unpublished: number | undefined;
   /**
    * Of another domain: the state of the plane that the agent of this repository has of it. Undefined: it is not known.

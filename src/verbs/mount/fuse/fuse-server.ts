@@ -6,7 +6,7 @@ import type { FuseCalls } from './system-calls.ts';
 
 /** More than any request without data to write; the kernel requires 8 KiB. */
 const REQUEST_BYTES_MAX = 64 * 1024;
-/** After so many requests, timers and signals get their turn. */
+/** After this number of requests, timers and signals get their turn. */
 const REQUESTS_AT_ONCE = 64;
 /**
  * For so long after a request, the next one is looked for instead of waited for: a program that reads sends it within
@@ -64,7 +64,7 @@ export class FuseServer {
     return hasReceived;
   }
 
-  /** A reply to a request that was withdrawn meanwhile fails, which concerns nobody. */
+  /** A reply to a request that was withdrawn meanwhile fails, which does no harm. */
   #send(reply: Uint8Array): void {
     if (reply.length >= OUT_HEADER_BYTES && !this.#isEnded) this.#calls.write(this.#descriptor, reply);
   }

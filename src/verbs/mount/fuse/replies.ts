@@ -40,7 +40,7 @@ const BUFFER_BYTES = 256 * 1024;
 const MAX_WRITE_BYTES = 4096;
 const NAME_BYTES_MAX = 255;
 
-/** Writes the header of a reply of so many bytes. `errno` 0 means success. */
+/** Writes the header of a reply of the given number of bytes. `errno` 0 means success. */
 export function writeReplyHeader(target: Buffer, lengthBytes: number, errno: number, unique: bigint): void {
   target.writeUInt32LE(lengthBytes, 0);
   target.writeInt32LE(-errno, 4);

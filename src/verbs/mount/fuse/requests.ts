@@ -50,7 +50,7 @@ interface InitRequest {
   readonly flags: number;
 }
 
-/** A node that the kernel no longer knows by so many of its lookups. */
+/** A node, and the number of its lookups that the kernel has forgotten. */
 export interface ForgottenNode {
   readonly nodeId: number;
   readonly lookupCount: number;

@@ -19,7 +19,7 @@ interface CopyFlags extends SnapshotFilterFlags {
 const NOTE = `
 Stores only what the other repository lacks. Copies keep their time, host, paths and tags. What was copied is not copied
 again: later changes of tags, pins and comments stay in one repository. If the other repository cuts files into chunks in
-another way, they are cut anew, so that later backups there find their chunks. An interrupted copy goes on when it is
+another way, they are cut again, so that later backups there find their chunks. An interrupted copy goes on when it is
 repeated.`;
 
 export function defineCopy(program: Command, runner: CommandRunner): void {

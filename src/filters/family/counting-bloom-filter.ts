@@ -1,16 +1,9 @@
 import { UsageError } from '../../core/errors.ts';
 import { repeatRate } from '../../core/ldm/double-hashing.ts';
-import { startOf, stepFrom, strideOf } from '../../core/ldm/positions.ts';
-import {
-  isPossible,
-  partitionSizes,
-  planCounting,
-  type CountingOptions,
-  type CountingShape,
-} from './counting-shape.ts';
+import { CountingPositions } from './counting-positions.ts';
+import { isPossible, planCounting, type CountingOptions, type CountingShape } from './counting-shape.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
-import { murmur3 } from '../../core/util/murmur3.ts';
 import { PackedCounters, wordsFor, type CounterBits } from './packed-counters.ts';
 import { bytesOfWords, checkSaved, decodeSaved, encodeSaved, isWholeNumber, wordsOfBytes } from './saved-filter.ts';
 
@@ -20,10 +13,6 @@ import { bytesOfWords, checkSaved, decodeSaved, encodeSaved, isWholeNumber, word
  * `(X/m)^k`, which is `(1 - e^(-kn/m))^k` for n ids. With start and stride, the rate of `repeatRate` is added, which
  * matters at a low fill.
  *
- * The k positions come from MurmurHash3: a start and a stride modulo the prime m (Kirsch and Mitzenmacher, "Less
- * Hashing, Same Performance", 2006); or, if partitioned, one hash modulo the size of each partition, and the sizes are
- * consecutive primes (Lu and others, "One-Hashing Bloom Filter", 2015).
- *
  * Counters saturate permanently, so an id whose counters are all saturated can never be deleted. Delete only ids that
  * were added: deleting a false positive decrements the counters of other ids, which may cause false negatives.
  */
@@ -31,19 +20,14 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   readonly name = 'counting-bloom';
   readonly shape: CountingShape;
   readonly #counters: PackedCounters;
-  readonly #sizes: Int32Array;
-  readonly #positions: Int32Array;
-  readonly #hash = new Uint32Array(4);
-  readonly #idHash: IdHash;
+  readonly #positions: CountingPositions;
   #elements: number;
 
-  private constructor(shape: CountingShape, elements = 0, words?: Int32Array, idHash: IdHash = murmur3) {
-    this.#idHash = idHash;
-    const sizes = sizesOf(shape);
+  /** @param words - the counters, 32 bits at a time; if omitted, all are 0 */
+  constructor(shape: CountingShape, elements = 0, words?: Int32Array, idHash?: IdHash) {
     this.shape = shape;
-    this.#sizes = Int32Array.from(sizes);
-    this.#positions = new Int32Array(shape.hashes);
-    this.#counters = new PackedCounters(total(sizes), shape.counterBits, words);
+    this.#positions = new CountingPositions(shape, idHash);
+    this.#counters = new PackedCounters(this.#positions.total, shape.counterBits, words);
     this.#elements = elements;
   }
 
@@ -69,7 +53,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
       seed: seed!,
     };
     check(isPossible(shape), 'its shape is not valid');
-    const neededBytes = wordsFor(total(sizesOf(shape)), counterBits) * 4;
+    const neededBytes = wordsFor(new CountingPositions(shape).total, counterBits) * 4;
     check(arrays[0]!.length === neededBytes, `it needs ${neededBytes} bytes of counters, but has ${arrays[0]!.length}`);
     const filter = new CountingBloomFilter(shape, elements, wordsOfBytes(arrays[0]!));
     const counters = filter.#counters;
@@ -80,10 +64,10 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   }
 
   save(): Uint8Array {
-    assertHashed(this.#idHash);
+    assertHashed(this.#positions.idHash);
     const { counterBits, hashes, isPartitioned, firstSize, seed } = this.shape;
     const numbers = [counterBits, hashes, isPartitioned ? 1 : 0, firstSize, seed, this.#elements];
-    return encodeSaved(this.name, numbers, [bytesOfWords(this.#counters.words)]);
+    return encodeSaved(this.name, numbers, [bytesOfWords(this.words)]);
   }
 
   /** Number of ids; an id that was added twice counts twice. */
@@ -91,13 +75,23 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
     return this.#elements;
   }
 
+  /** The counters, 32 bits at a time. */
+  get words(): Int32Array {
+    return this.#counters.words;
+  }
+
   get memoryBytes(): number {
-    return this.#counters.words.byteLength;
+    return this.words.byteLength;
   }
 
   /** m, the sum over all partitions. */
   get positions(): number {
     return this.#counters.length;
+  }
+
+  /** Number of counters above 0. */
+  get takenCount(): number {
+    return this.#counters.takenCount;
   }
 
   /** Number of saturated counters. */
@@ -107,7 +101,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
 
   /** Fraction of the counters that are above 0; one half at full capacity. */
   get fillRatio(): number {
-    return this.#counters.takenCount / this.#counters.length;
+    return this.takenCount / this.positions;
   }
 
   /**
@@ -126,16 +120,25 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   }
 
   add(id: Uint8Array): void {
-    this.#counters.increment(this.#positionsOf(id));
+    this.#counters.increment(this.#positions.of(id));
     this.#elements++;
   }
 
   has(id: Uint8Array): boolean {
-    return this.#counters.areTaken(this.#positionsOf(id));
+    return this.#counters.areTaken(this.#positions.of(id));
+  }
+
+  /**
+   * Returns how often an id was added and not deleted, at most: the minimum of its counters, which is never too low. It
+   * is too high where other ids share all of them. If all are saturated, the number is unknown: Infinity.
+   */
+  count(id: Uint8Array): number {
+    const lowest = this.#counters.lowestAt(this.#positions.of(id));
+    return lowest === this.#counters.countMax ? Infinity : lowest;
   }
 
   delete(id: Uint8Array): boolean {
-    const positions = this.#positionsOf(id);
+    const positions = this.#positions.of(id);
     // In an empty filter, only saturated counters are above 0.
     if (this.#elements === 0 || !this.#counters.areTaken(positions)) return false;
     this.#counters.decrement(positions);
@@ -154,47 +157,9 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
         { hint: 'Create both with the same options.' },
       );
     }
-    assertHashed(other.#idHash);
-    assertHashed(this.#idHash);
+    assertHashed(other.#positions.idHash);
+    assertHashed(this.#positions.idHash);
     this.#counters.addAll(other.#counters);
     this.#elements += other.#elements;
   }
-
-  /** Returns an array that the next call overwrites. */
-  #positionsOf(id: Uint8Array): Int32Array {
-    const hash = this.#hash;
-    const positions = this.#positions;
-    this.#idHash(id, this.shape.seed, hash);
-    if (this.shape.isPartitioned) fillPartitioned(hash, this.#sizes, positions);
-    else fillStrided(hash, this.positions, positions);
-    return positions;
-  }
-}
-
-function fillStrided(hash: Uint32Array, size: number, positions: Int32Array): void {
-  const stride = strideOf(hash, 0, size);
-  let position = startOf(hash, 0, size);
-  for (let index = 0; index < positions.length; index++) {
-    positions[index] = position;
-    position = stepFrom(position, stride, size);
-  }
-}
-
-/** Takes 53 bits of the hash modulo the size of each partition. Exact, because no product exceeds 2^53. */
-function fillPartitioned(hash: Uint32Array, sizes: Int32Array, positions: Int32Array): void {
-  const value = (hash[1]! & 0x1f_ffff) * 2 ** 32 + hash[0]!;
-  let begin = 0;
-  for (let index = 0; index < positions.length; index++) {
-    const size = sizes[index]!;
-    positions[index] = begin + (value - Math.floor(value / size) * size);
-    begin += size;
-  }
-}
-
-function sizesOf({ firstSize, hashes, isPartitioned }: CountingShape): number[] {
-  return isPartitioned ? partitionSizes(firstSize, hashes) : [firstSize];
-}
-
-function total(sizes: readonly number[]): number {
-  return sizes.reduce((sum, size) => sum + size, 0);
 }

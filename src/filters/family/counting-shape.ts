@@ -10,6 +10,8 @@ export interface CountingOptions {
   readonly falsePositiveRate: number;
   /** 4 bits suffice if each id is added once: at full capacity a counter reaches 15 with a probability of 2^-49. */
   readonly counterBits?: CounterBits | undefined;
+  /** k; default: the one that needs the fewest counters. "Summary Cache" recommends 3 to 5, which hash less. */
+  readonly hashes?: number | undefined;
   /** Uses a separate partition for each hash; the sizes are consecutive primes. */
   readonly isPartitioned?: boolean | undefined;
   readonly seed?: number | undefined;
@@ -32,7 +34,7 @@ const HASHES_MAX = 64;
 const SEED_MAX = 2 ** 32 - 1;
 
 /**
- * Chooses `k = -log2 p`, rounded, and the fewest counters for which `(1 - (1 - 1/m)^(kn))^k` reaches the rate, rounded
+ * Chooses `k = -log2 p`, rounded, unless it is given, and the fewest counters for which `(1 - (1 - 1/m)^(kn))^k` reaches the rate, rounded
  * up to a prime.
  * @throws UsageError if a value is out of range
  */
@@ -40,7 +42,7 @@ export function planCounting(options: CountingOptions): CountingShape {
   const { capacity, falsePositiveRate, counterBits = 4, isPartitioned = false, seed = 0 } = options;
   checkCapacity(capacity);
   checkRate(falsePositiveRate);
-  const hashes = Math.max(1, Math.round(-Math.log2(falsePositiveRate)));
+  const { hashes = Math.max(1, Math.round(-Math.log2(falsePositiveRate))) } = options;
   const positions = positionsForRate(capacity, hashes, falsePositiveRate);
   const leastSize = isPartitioned ? Math.ceil(positions / hashes) : Math.max(positions, hashes + 1);
   if (leastSize < POSITIONS_MAX) {

@@ -22,5 +22,7 @@ export { pathsFrom } from './range-box.ts';
 export type { Place, RangeBox, RangeEntry } from './range-box.ts';
 export { RangeTree } from './range-tree.ts';
 export type { RangeTreeOptions } from './range-tree.ts';
+export { SharedCountingFilter } from './shared-counting-filter.ts';
+export type { SharedFilterHandle } from './shared-counting-filter.ts';
 export { SortedIds, encodeSortedIds } from './sorted-ids.ts';
 export type { ChainStatistics } from '../../core/ldm/chain-statistics.ts';

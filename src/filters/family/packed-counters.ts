@@ -45,6 +45,18 @@ export class PackedCounters {
     return (this.words[position >>> this.#indexShift]! >>> this.#shiftOf(position)) & this.#countMax;
   }
 
+  /** The value that a saturated counter has. */
+  get countMax(): number {
+    return this.#countMax;
+  }
+
+  /** Returns the lowest counter at these positions. */
+  lowestAt(positions: Int32Array): number {
+    let lowest = this.#countMax;
+    for (const position of positions) lowest = Math.min(lowest, this.countAt(position));
+    return lowest;
+  }
+
   /** Whether the counters at all positions are above 0. */
   areTaken(positions: Int32Array): boolean {
     const words = this.words;

@@ -79,6 +79,18 @@ describe.each(kinds)('counters of $counterBits bits, partitioned: $isPartitioned
     expect([one.delete(other), one.has(other), one.delete(id), one.has(id)]).toEqual([true, false, true, true]);
   });
 
+  test('count how often an id is in, and say when they no longer know', () => {
+    const filter = make(kind);
+    expect(filter.count(id)).toBe(0);
+    addTimes(filter, id, countMax - 1);
+    filter.add(other);
+    expect([filter.count(id), filter.count(other)]).toEqual([countMax - 1, 1]);
+    filter.delete(id);
+    expect(filter.count(id)).toBe(countMax - 2);
+    addTimes(filter, id, 2);
+    expect([filter.count(id), filter.count(other)]).toEqual([Infinity, 1]);
+  });
+
   test('do not touch their neighbours', () => {
     const filter = make(kind);
     const random = createPrng(3);
@@ -128,6 +140,19 @@ describe('a counting Bloom filter', () => {
     expect(filter.fillRatio).toBeCloseTo(0.5, 1);
   });
 
+  test.each([3, 4, 5])('has the %i hashes that are asked for, and keeps its rate', (hashes) => {
+    const filter = make({ capacity: 2000, falsePositiveRate: 0.02, hashes });
+    const random = createPrng(6);
+    for (let count = 0; count < 2000; count++) filter.add(random.bytes(20));
+    expect(filter.shape.hashes).toBe(hashes);
+    expect(filter.falsePositiveRate()).toBeLessThan(0.0225);
+    expect(filter.falsePositiveRate()).toBeGreaterThan(0.0175);
+    const counts = Array.from({ length: 100_000 }, () => filter.count(random.bytes(20)));
+    const positives = counts.filter((count) => count > 0).length;
+    // Within five standard deviations of the prediction.
+    expect(Math.abs(positives - 100_000 * filter.falsePositiveRate())).toBeLessThan(5 * Math.sqrt(2000));
+  });
+
   test('gives other positions for another seed', () => {
     const [one, two] = [make({ seed: 1 }), make({ seed: 2 })];
     one.add(id);
@@ -146,6 +171,9 @@ describe('a counting Bloom filter', () => {
     { counterBits: 5 as 4 },
     { seed: -1 },
     { seed: 0.5 },
+    { hashes: 0 },
+    { hashes: 1.5 },
+    { hashes: 65 },
   ])('with %o is refused', (options) => {
     expect(() => make(options)).toThrow(UsageError);
   });

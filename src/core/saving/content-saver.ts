@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { cutBeforeEnd } from '../chunking/chunker.ts';
+import { cutBeforeEnd, zeroChunksIn } from '../chunking/chunker.ts';
 import type { Chunker } from '../chunking/chunker.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
-import { isZero } from '../format/tar/archive-input.ts';
+import { isZero } from '../util/zero-bytes.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Pacer } from '../util/pacer.ts';
 import type { BackupTally } from './backup-tally.ts';
@@ -75,25 +75,19 @@ export class ContentSaver {
       await stored.full;
       return stored;
     }
-    const queue = new ChunkQueue(this.#chunks);
-    const ids: Uint8Array[] = [];
-    const onStored = (id: Uint8Array): void => void ids.push(id);
-    let cutBytes = 0;
+    const content = new CutContent(this.#chunks, this.#tally);
     try {
       while (end > start) {
-        for (let length = this.#cut(source, start, end); length > 0; length = this.#cut(source, start, end)) {
-          await queue.append(buffer.subarray(start, start + length), onStored);
-          this.#tally.addBytes(length);
-          start += length;
-          cutBytes += length;
-          const count = this.#repeatsAhead(source, start - length, start, end);
-          if (count > 0) {
-            await queue.finish();
-            ids.push(Buffer.alloc(count * CHUNK_ID_BYTES, ids.at(-1)));
-            source.skipZeros!(count * length);
-            this.#tally.addBytes(count * length);
-            cutBytes += count * length;
+        for (;;) {
+          const repeated = zeroChunksIn(this.#chunker, start, end, content.zeroChunkBytes);
+          if (repeated > 0) {
+            await content.repeatZeros(repeated + this.#skipZeros(source, start, end, content.zeroChunkBytes));
+            start += repeated * content.zeroChunkBytes;
           }
+          const length = this.#cut(source, start, end);
+          if (length === 0) break;
+          await content.append(buffer.subarray(start, start + length));
+          start += length;
           const pause = this.#pacer.pause();
           if (pause !== undefined) await pause;
         }
@@ -101,24 +95,24 @@ export class ContentSaver {
         end = await source.fill(buffer, end - start);
         start = 0;
       }
-      assert(cutBytes === source.sizeBytes, 'the chunks of a file do not add up to its size');
-      await queue.finish();
-      return { chunkIds: Buffer.concat(ids), sizeBytes: source.sizeBytes };
+      return await content.finish(source.sizeBytes);
     } finally {
-      queue.dispose();
+      content.dispose();
     }
   }
 
   /**
-   * Returns how many chunks like the one that was cut come next: in a run of zeros, each cut is like the last one until
-   * the end of the run matters. A hole is thus hashed once, however large it is. Throws HoleTooLargeError.
+   * Skips zeros that certainly come after those in the buffer, and returns how many chunks they are.
+   * @throws HoleTooLargeError
    */
-  #repeatsAhead({ zerosAhead = 0 }: ContentSource, chunkStart: number, chunkEnd: number, end: number): number {
+  #skipZeros(source: ContentSource, start: number, end: number, lengthBytes: number): number {
     const { buffer, maxSizeBytes } = this.#chunker;
-    if (zerosAhead < 2 * maxSizeBytes || !isZero(buffer.subarray(chunkStart, end))) return 0;
-    const count = Math.floor((zerosAhead - maxSizeBytes) / (chunkEnd - chunkStart));
+    const { zerosAhead = 0 } = source;
+    if (zerosAhead < 2 * maxSizeBytes || !isZero(buffer.subarray(start, end))) return 0;
+    const count = Math.floor((zerosAhead - maxSizeBytes) / lengthBytes);
     if (this.#repeatedCount + count > REPEATED_CHUNKS_MAX) throw new HoleTooLargeError('its holes are too large');
     this.#repeatedCount += count;
+    source.skipZeros!(count * lengthBytes);
     return count;
   }
 
@@ -134,5 +128,59 @@ export class ContentSaver {
     const full = this.#chunks.put('data', id, bytes);
     this.#tally.addBytes(bytes.length);
     return { chunkIds: id, sizeBytes: bytes.length, full };
+  }
+}
+
+/** The chunks of a content that is being cut, in order. */
+class CutContent {
+  readonly #queue: ChunkQueue;
+  readonly #tally: Pick<BackupTally, 'addBytes'>;
+  readonly #ids: Uint8Array[] = [];
+  #sizeBytes = 0;
+  /** Length of a chunk of zeros in it; 0 if it has none. */
+  #zeroChunkBytes = 0;
+  #zeroId: Uint8Array | undefined;
+
+  constructor(chunks: ChunkSaver, tally: Pick<BackupTally, 'addBytes'>) {
+    this.#queue = new ChunkQueue(chunks);
+    this.#tally = tally;
+  }
+
+  get zeroChunkBytes(): number {
+    return this.#zeroChunkBytes;
+  }
+
+  /** Copies the bytes. */
+  async append(bytes: Uint8Array): Promise<void> {
+    const isFirstOfZeros = this.#zeroChunkBytes === 0 && isZero(bytes);
+    if (isFirstOfZeros) this.#zeroChunkBytes = bytes.length;
+    await this.#queue.append(bytes, (id) => {
+      if (isFirstOfZeros) this.#zeroId = id;
+      this.#ids.push(id);
+    });
+    this.#add(bytes.length);
+  }
+
+  /** Appends chunks like the first one of zeros. */
+  async repeatZeros(count: number): Promise<void> {
+    await this.#queue.finish();
+    this.#ids.push(Buffer.alloc(count * CHUNK_ID_BYTES, this.#zeroId));
+    this.#add(count * this.#zeroChunkBytes);
+  }
+
+  async finish(sizeBytes: number): Promise<SavedContent> {
+    assert(this.#sizeBytes === sizeBytes, 'the chunks of a file do not add up to its size');
+    await this.#queue.finish();
+    return { chunkIds: Buffer.concat(this.#ids), sizeBytes };
+  }
+
+  /** Discards what is not stored yet. */
+  dispose(): void {
+    this.#queue.dispose();
+  }
+
+  #add(lengthBytes: number): void {
+    this.#sizeBytes += lengthBytes;
+    this.#tally.addBytes(lengthBytes);
   }
 }

@@ -1,4 +1,5 @@
 import { closeSync, readSync } from 'node:fs';
+import { zeroChunksIn } from '../chunking/chunker.ts';
 import type { Chunker } from '../chunking/chunker.ts';
 import type { Repository } from '../repository/repository.ts';
 import { chunkerOf } from './chunker-of.ts';
@@ -6,6 +7,7 @@ import { sourceError } from '../files/paths/path-failures.ts';
 import { openSource } from '../files/source/source-files.ts';
 import { readMetadata } from '../files/source/source-metadata.ts';
 import type { ByteString } from '../util/byte-string.ts';
+import { isZero } from '../util/zero-bytes.ts';
 
 /** One chunk of a file, as a backup would create it. */
 interface FileChunk {
@@ -33,11 +35,22 @@ export class FileCutter {
       let offset = 0;
       let start = 0;
       let end = fill(descriptor, { path, buffer, end: 0 });
+      let zeros: Pick<FileChunk, 'id' | 'sizeBytes'> = { id: new Uint8Array(), sizeBytes: 0 };
       while (end > start) {
         // A buffer that is not full means that the file has ended.
         while (end > start && (end < buffer.length || end - start >= maxSizeBytes)) {
+          const repeats = zeroChunksIn(this.#chunker, start, end, zeros.sizeBytes);
+          for (let left = repeats; left > 0; left -= 1) {
+            yield { ...zeros, offset };
+            start += zeros.sizeBytes;
+            offset += zeros.sizeBytes;
+          }
+          // Fewer bytes may be left than a cut needs.
+          if (repeats > 0) continue;
           const bytes = buffer.subarray(start, start + this.#chunker.cut(start, end));
-          yield { id: hasher.dataId(bytes), offset, sizeBytes: bytes.length };
+          const chunk = { id: hasher.dataId(bytes), sizeBytes: bytes.length };
+          if (zeros.sizeBytes === 0 && isZero(bytes)) zeros = chunk;
+          yield { ...chunk, offset };
           start += bytes.length;
           offset += bytes.length;
         }

@@ -25,6 +25,19 @@ async function find(
 }
 
 describe('findContent', () => {
+  it('finds files with long runs of zeros, and none where one byte in them differs', async () => {
+    const repository = await makeTestRepository({ chunker: TINY_CHUNKS });
+    const random = createPrng(4);
+    const parts = [Buffer.alloc(1_500_000), random.bytes(70_001), Buffer.alloc(2_500_003), random.bytes(5)];
+    const path = join(repository.source, 'sparse');
+    writeFileSync(path, Buffer.concat(parts));
+    await repository.backup();
+    expect((await find(repository, path)).result).toMatchObject({ files: 1, missingFiles: 0, missingBytes: 0 });
+    parts[2]!.writeUInt8(1, 1_234_567);
+    writeFileSync(path, Buffer.concat(parts));
+    expect((await find(repository, path)).result).toMatchObject({ files: 1, missingFiles: 1 });
+  });
+
   it.each(seedsOf(1, 10))(
     'finds every file of a tree that was backed up, under any name, and none that changed (seed %i)',
     async (seed) => {

@@ -1,3 +1,4 @@
+import { isZero } from '../../util/zero-bytes.ts';
 import { ArchiveError } from '../../errors.ts';
 
 /** The bytes of an archive, in pieces of any size. */
@@ -106,9 +107,4 @@ export class ArchiveInput {
     }
     return true;
   }
-}
-
-/** Compares with the bytes before: a loop takes a hundred times as long. */
-export function isZero(bytes: Uint8Array): boolean {
-  return bytes.length === 0 || (bytes[0] === 0 && Buffer.compare(bytes.subarray(1), bytes.subarray(0, -1)) === 0);
 }

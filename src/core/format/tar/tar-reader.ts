@@ -1,6 +1,7 @@
 import { ArchiveError } from '../../errors.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { ArchiveInput, isZero } from './archive-input.ts';
+import { ArchiveInput } from './archive-input.ts';
+import { isZero } from '../../util/zero-bytes.ts';
 import type { ArchiveBytes } from './archive-input.ts';
 import { decodePaxRecords } from './pax-records.ts';
 import { TarContent } from './tar-content.ts';

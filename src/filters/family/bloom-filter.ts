@@ -1,6 +1,13 @@
 import { UsageError } from '../../core/errors.ts';
-import { HASHES_MAX, LONG_BITS, decodeGuava, encodeGuava } from './guava-form.ts';
-import { BITS_MAX, NARROW_BITS_MAX, fillNarrowPositions, fillWidePositions, remainderOf } from './guava-positions.ts';
+import { HASHES_MAX, LONG_BITS, decodeGuava, encodeGuava, type GuavaForm, type GuavaStrategy } from './guava-form.ts';
+import {
+  BITS_MAX,
+  NARROW_BITS_MAX,
+  fillNarrowPositions,
+  fillOlderPositions,
+  fillWidePositions,
+  remainderOf,
+} from './guava-positions.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MergeableFilter } from './membership-filter.ts';
 import { murmur3 } from '../../core/util/murmur3.ts';
@@ -10,14 +17,16 @@ export interface BloomOptions extends IdHashOption {
   /** n_max: number of ids for which the rate holds. */
   readonly capacity: number;
   readonly falsePositiveRate: number;
+  /** Default: MURMUR128_MITZ_64, as in Guava since version 18. */
+  readonly strategy?: GuavaStrategy | undefined;
 }
 
 /**
  * The standard Bloom filter (Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", CACM 1970): m bits,
  * of which each id sets k. The false positive rate is `(1 - e^(-kn/m))^k`; its minimum is `2^-k` at `k = (m/n) ln 2`.
  *
- * Bit-compatible with the `BloomFilter` of Google Guava with the strategy MURMUR128_MITZ_64: `save` writes the same
- * bytes as `writeTo`, and `load` reads them. `add` and `has` match the byte-array funnel of Guava; for other funnels,
+ * Bit-compatible with the `BloomFilter` of Google Guava, with both of its strategies: `save` writes the same bytes as
+ * `writeTo`, and `load` reads them. `add` and `has` match the byte-array funnel of Guava; for other funnels,
  * pass the result of `stringFunnel` or `longFunnel`.
  *
  * Ids cannot be counted exactly, because an id that was added before looks like a false positive; `elements` is an
@@ -29,6 +38,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   readonly bits: number;
   /** k */
   readonly hashes: number;
+  readonly strategy: GuavaStrategy;
   readonly #words: Int32Array;
   readonly #hash = new Uint32Array(4);
   /** 2^63 modulo m, subtracted from a position when the sum of the hashes wraps. */
@@ -39,14 +49,17 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   readonly #idHash: IdHash;
   #bitCount: number;
 
-  private constructor(hashes: number, words: Int32Array, bitCount: number, idHash: IdHash = murmur3) {
+  private constructor(form: GuavaForm, bitCount: number, idHash: IdHash = murmur3) {
+    const { strategy, hashes, words } = form;
     this.#idHash = idHash;
+    this.strategy = strategy;
     this.hashes = hashes;
     this.bits = words.length * 32;
     this.#words = words;
     this.#wrap = remainderOf(2 ** 31, 0, this.bits);
     this.#positions = new Int32Array(hashes);
-    this.#widePositions = this.bits > NARROW_BITS_MAX ? new Float64Array(hashes) : undefined;
+    const isWide = strategy === 'MURMUR128_MITZ_64' && this.bits > NARROW_BITS_MAX;
+    this.#widePositions = isWide ? new Float64Array(hashes) : undefined;
     this.#bitCount = bitCount;
   }
 
@@ -55,7 +68,12 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
    * least 1.
    * @throws UsageError if a value is out of range
    */
-  static forCapacity({ capacity, falsePositiveRate, idHash }: BloomOptions): BloomFilter {
+  static forCapacity({
+    capacity,
+    falsePositiveRate,
+    strategy = 'MURMUR128_MITZ_64',
+    idHash,
+  }: BloomOptions): BloomFilter {
     checkCapacity(capacity);
     checkRate(falsePositiveRate);
     const bits = Math.max(1, Math.trunc((-capacity * Math.log(falsePositiveRate)) / (Math.LN2 * Math.LN2)));
@@ -65,7 +83,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
         hint: `The maximum is ${BITS_MAX} bits and ${HASHES_MAX} hashes: choose a higher rate or a lower capacity.`,
       });
     }
-    return new BloomFilter(hashes, new Int32Array(Math.ceil(bits / LONG_BITS) * 2), 0, idHash);
+    return new BloomFilter({ strategy, hashes, words: new Int32Array(Math.ceil(bits / LONG_BITS) * 2) }, 0, idHash);
   }
 
   /**
@@ -74,13 +92,13 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
    * @throws CorruptDataError if the header or the length is invalid
    */
   static load(bytes: Uint8Array): BloomFilter {
-    const { hashes, words } = decodeGuava(bytes);
-    return new BloomFilter(hashes, words, countBits(words));
+    const form = decodeGuava(bytes);
+    return new BloomFilter(form, countBits(form.words));
   }
 
   save(): Uint8Array {
     assertHashed(this.#idHash);
-    return encodeGuava({ hashes: this.hashes, words: this.#words });
+    return encodeGuava({ strategy: this.strategy, hashes: this.hashes, words: this.#words });
   }
 
   /**
@@ -113,8 +131,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
       return;
     }
     const words = this.#words;
-    const positions = this.#positions;
-    fillNarrowPositions(this.#hash, this.bits, this.#wrap, positions);
+    const positions = this.#narrowPositions();
     let bitCount = 0;
     for (let index = 0; index < positions.length; index++) {
       const position = positions[index]!;
@@ -129,8 +146,7 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
     this.#idHash(id, 0, this.#hash);
     if (this.#widePositions !== undefined) return this.#hasWide(this.#widePositions);
     const words = this.#words;
-    const positions = this.#positions;
-    fillNarrowPositions(this.#hash, this.bits, this.#wrap, positions);
+    const positions = this.#narrowPositions();
     for (let index = 0; index < positions.length; index++) {
       const position = positions[index]!;
       if (((words[position >>> 5]! >>> position) & 1) === 0) return false;
@@ -139,14 +155,14 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   }
 
   /**
-   * Adds the ids of another filter with the same m and k.
+   * Adds the ids of another filter with the same m, k and strategy.
    * @throws UsageError if they differ
    */
   merge(other: BloomFilter): void {
-    if (other.bits !== this.bits || other.hashes !== this.hashes) {
+    if (other.bits !== this.bits || other.hashes !== this.hashes || other.strategy !== this.strategy) {
       throw new UsageError(
-        `a Bloom filter of ${other.bits} bits and ${other.hashes} hashes cannot be merged into one of ${this.bits} and ${this.hashes}`,
-        { hint: 'Create both with the same capacity and rate.' },
+        `a Bloom filter of ${other.bits} bits and ${other.hashes} hashes (${other.strategy}) cannot be merged into one of ${this.bits} and ${this.hashes} (${this.strategy})`,
+        { hint: 'Create both with the same capacity, rate and strategy.' },
       );
     }
     assertHashed(other.#idHash);
@@ -154,6 +170,13 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
     const words = this.#words;
     for (let index = 0; index < words.length; index++) words[index]! |= other.#words[index]!;
     this.#bitCount = countBits(words);
+  }
+
+  #narrowPositions(): Int32Array {
+    const positions = this.#positions;
+    if (this.strategy === 'MURMUR128_MITZ_32') fillOlderPositions(this.#hash, this.bits, positions);
+    else fillNarrowPositions(this.#hash, this.bits, this.#wrap, positions);
+    return positions;
   }
 
   #addWide(positions: Float64Array): void {

@@ -5,21 +5,26 @@ import { bufferOver } from '../../core/format/byte-reader.ts';
  * The format that `BloomFilter.writeTo` of Google Guava writes: the strategy (its ordinal) and k in one byte each, the
  * number of longs as an int, and the longs, all big-endian. It has no checksum.
  */
-const STRATEGY_MITZ_64 = 1;
+/** Guava's strategies, by their ordinal. */
+const STRATEGIES = ['MURMUR128_MITZ_32', 'MURMUR128_MITZ_64'] as const;
 const HEADER_BYTES = 6;
 const LONG_BYTES = 8;
 export const LONG_BITS = 64;
 export const HASHES_MAX = 255;
 
-interface GuavaForm {
+/** How Guava makes positions of a hash: the older strategy of 32-bit sums, or the default since version 18. */
+export type GuavaStrategy = (typeof STRATEGIES)[number];
+
+export interface GuavaForm {
+  readonly strategy: GuavaStrategy;
   readonly hashes: number;
   /** The bits, 32 per word, with the lower half of each long first. */
   readonly words: Int32Array;
 }
 
-export function encodeGuava({ hashes, words }: GuavaForm): Uint8Array {
+export function encodeGuava({ strategy, hashes, words }: GuavaForm): Uint8Array {
   const bytes = Buffer.alloc(HEADER_BYTES + words.length * 4);
-  bytes.writeUInt8(STRATEGY_MITZ_64, 0);
+  bytes.writeUInt8(STRATEGIES.indexOf(strategy), 0);
   bytes.writeUInt8(hashes, 1);
   bytes.writeInt32BE(words.length / 2, 2);
   const view = new DataView(bytes.buffer, bytes.byteOffset + HEADER_BYTES);
@@ -32,8 +37,8 @@ export function encodeGuava({ hashes, words }: GuavaForm): Uint8Array {
 export function decodeGuava(bytes: Uint8Array): GuavaForm {
   if (bytes.length < HEADER_BYTES) refuse(`${bytes.length} bytes are too few`);
   const header = bufferOver(bytes);
-  const [strategy, hashes, longs] = [header.readUInt8(0), header.readUInt8(1), header.readInt32BE(2)];
-  if (strategy !== STRATEGY_MITZ_64) refuse(`strategy ${strategy} is not MURMUR128_MITZ_64 (${STRATEGY_MITZ_64})`);
+  const [ordinal, hashes, longs] = [header.readUInt8(0), header.readUInt8(1), header.readInt32BE(2)];
+  const strategy = STRATEGIES[ordinal] ?? refuse(`strategy ${ordinal} is neither ${STRATEGIES.join(' (0) nor ')} (1)`);
   if (hashes === 0) refuse('it has no hash functions');
   if (longs < 1) refuse(`the number of longs is ${longs}`);
   const needed = HEADER_BYTES + longs * LONG_BYTES;
@@ -41,12 +46,12 @@ export function decodeGuava(bytes: Uint8Array): GuavaForm {
   const words = new Int32Array(longs * 2);
   const view = new DataView(bytes.buffer, bytes.byteOffset + HEADER_BYTES);
   for (let index = 0; index < words.length; index++) words[index] = view.getInt32((index ^ 1) * 4);
-  return { hashes, words };
+  return { strategy, hashes, words };
 }
 
 function refuse(problem: string): never {
   throw new CorruptDataError(`Guava Bloom filter: ${problem}`, {
-    hint: "Use a file that Guava's BloomFilter.writeTo wrote with the default strategy.",
+    hint: "Use a file that Guava's BloomFilter.writeTo wrote.",
   });
 }
 

@@ -1,7 +1,7 @@
 import { carryOf } from '../../core/util/murmur3.ts';
 
 /*
- * Computes the positions of the Guava strategy MURMUR128_MITZ_64: ((hash1 + i hash2) mod 2^63) mod m for i = 0 to k -
+ * The positions of both strategies of Guava. The newer one is MURMUR128_MITZ_64: ((hash1 + i hash2) mod 2^63) mod m for i = 0 to k -
  * 1, where hash1 and hash2 are the halves of MurmurHash3 x64 128 with seed 0. No 64-bit numbers are needed: two words
  * track the sums modulo 2^63 to detect wrapping, and doubles hold the remainders modulo m.
  */
@@ -76,5 +76,19 @@ export function fillWidePositions(hash: Uint32Array, bits: number, wrap: number,
     }
     if (position >= bits) position -= bits;
     else if (position < 0) position += bits;
+  }
+}
+
+/**
+ * Computes all positions of a hash by the older strategy MURMUR128_MITZ_32: hash1 + i hash2 for i = 1 to k with the
+ * halves of the first 64 bits of the hash and sums of 32 bits; a negative sum is inverted bit by bit. So positions are
+ * below 2^31, even in larger filters.
+ */
+export function fillOlderPositions(hash: Uint32Array, bits: number, positions: Int32Array): void {
+  const step = hash[1]! | 0;
+  let sum = hash[0]! | 0;
+  for (let index = 0; index < positions.length; index++) {
+    sum = (sum + step) | 0;
+    positions[index] = (sum < 0 ? ~sum : sum) % bits;
   }
 }

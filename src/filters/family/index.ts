@@ -11,6 +11,7 @@ export { DibfFilter } from './dibf.ts';
 export { DynamicBloomFilter } from './dynamic-bloom.ts';
 export type { DynamicBloomOptions } from './dynamic-bloom.ts';
 export { longFunnel, stringFunnel } from './guava-form.ts';
+export type { GuavaStrategy } from './guava-form.ts';
 export { HashSetFilter } from './hash-set.ts';
 export { IndexedFilter } from './indexed-filter.ts';
 export type { IndexedOptions } from './indexed-filter.ts';

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { CorruptDataError, UsageError } from '../../../src/core/errors.ts';
 import { BloomFilter } from '../../../src/filters/family/bloom-filter.ts';
 import { longFunnel, stringFunnel } from '../../../src/filters/family/guava-form.ts';
+import type { GuavaStrategy } from '../../../src/filters/family/guava-form.ts';
 import { describeMembership } from '../../contracts/membership-contract.ts';
 import { createPrng } from '../../support/prng.ts';
 import { positionsByDefinition } from './guava-support.ts';
@@ -20,6 +21,7 @@ describeMembership('the Bloom filter', {
 
 interface GuavaFacts {
   readonly funnel: 'utf8' | 'long';
+  readonly strategy?: GuavaStrategy;
   readonly expectedInsertions: number;
   readonly fpp: number;
   readonly inserted: string;
@@ -49,7 +51,7 @@ describe.each(
 )('the filter %s of Guava', (name) => {
   const bytes = readFileSync(join(folder, `${name}.bin`));
   const facts = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as GuavaFacts;
-  const { funnel, expectedInsertions: capacity, fpp: falsePositiveRate } = facts;
+  const { funnel, strategy, expectedInsertions: capacity, fpp: falsePositiveRate } = facts;
 
   test('is saved again as the same bytes', () => {
     expect(Buffer.compare(BloomFilter.load(bytes).save(), bytes)).toBe(0);
@@ -63,7 +65,7 @@ describe.each(
   });
 
   test('comes out bit for bit when the same is inserted here', () => {
-    const filter = BloomFilter.forCapacity({ capacity, falsePositiveRate });
+    const filter = BloomFilter.forCapacity({ capacity, falsePositiveRate, strategy });
     for (const id of idsOf(funnel, facts.inserted)) filter.add(id);
     expect(Buffer.compare(filter.save(), bytes)).toBe(0);
   });
@@ -114,11 +116,19 @@ describe('a Bloom filter', () => {
     expect(() => BloomFilter.load(Uint8Array.from(bytes))).toThrow(CorruptDataError);
   });
 
-  test('of another strategy of Guava is refused by name', () => {
+  test('of a strategy that Guava does not have is refused', () => {
     const bytes = Buffer.from(readFileSync(join(folder, 'utf8-50-0.3.bin')));
-    bytes[0] = 0;
+    bytes[0] = 2;
     expect(() => BloomFilter.load(bytes)).toThrow(CorruptDataError);
-    expect(() => BloomFilter.load(bytes)).toThrow(/strategy 0 is not MURMUR128_MITZ_64/);
+    expect(() => BloomFilter.load(bytes)).toThrow(
+      /strategy 2 is neither MURMUR128_MITZ_32 \(0\) nor MURMUR128_MITZ_64/,
+    );
+  });
+
+  test('of another strategy is not merged', () => {
+    const options = { capacity: 100, falsePositiveRate: 0.01 };
+    const older = BloomFilter.forCapacity({ ...options, strategy: 'MURMUR128_MITZ_32' });
+    expect(() => older.merge(BloomFilter.forCapacity(options))).toThrow(UsageError);
   });
 
   // More hashes and steps of every size: the sums wrap hundreds of thousands of times.

@@ -35,6 +35,7 @@ describe('wrong usage of filter', () => {
   it.each([
     [['frobnicate'], "unknown command 'frobnicate'"],
     [['plan'], "required option '--capacity <n>' not specified"],
+    [['plan', '--table', '--hashes', '7'], '--table cannot be combined with the options of a plan'],
     [['plan', '--capacity', 'much'], 'Give a number of chunks such as 100000'],
     [['plan', '--capacity', '40GB', '--chunk-size', '0'], 'Give a size such as 64MiB'],
     [['plan', '--capacity', '1MB', '--chunk-size', '1GB'], 'the chunk size is larger than the capacity'],
@@ -90,6 +91,30 @@ describe('filter plan', () => {
       ldm_positions: 16_183,
       verdict: 'accepted',
     });
+  });
+
+  it('prints the published table of rates', async () => {
+    const { code, stdout } = await runLdmHere(['filter', 'plan', '--table']);
+    expect(code).toBe(0);
+    const rows = stdout.split('\n').map((line) => line.trim().split(/ +/));
+    // Cao, "Bloom Filters - the math", table 3.
+    const published = [
+      ['2', '1.39', '0.393*', '0.4'],
+      ['8', '5.55', '0.118', '0.0489', '0.0306', '0.024', '0.0217', '0.0216*', '0.0229'],
+      ['10', '6.93', '0.0952', '0.0329', '0.0174', '0.0118', '0.00943', '0.00844', '0.00819*', '0.00846'],
+    ];
+    for (const row of published) {
+      const found = rows.find(([bits]) => bits === row[0])!;
+      expect(found.slice(0, row.length)).toEqual(row);
+    }
+    const { stdout: json } = await runLdmHere(['filter', 'plan', '--table', '--json']);
+    const table = JSON.parse(json) as { rows: { fpr: number[] }[] };
+    expect(table.rows).toHaveLength(31);
+    for (const [index, { fpr }] of table.rows.entries()) {
+      for (const [at, rate] of fpr.entries()) {
+        expect(rate).toBeCloseTo((1 - Math.exp(-(at + 1) / (index + 2))) ** (at + 1), 12);
+      }
+    }
   });
 });
 

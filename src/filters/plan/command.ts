@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { UsageError } from '../../core/errors.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
+import type { Output } from '../../console/output/output.ts';
 import { EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import type { Capacity } from '../../console/options/option-values.ts';
@@ -12,7 +14,8 @@ import {
 } from '../../console/options/option-values.ts';
 
 interface PlanFlags {
-  readonly capacity: Capacity;
+  readonly capacity?: Capacity;
+  readonly table?: boolean;
   readonly chunkSize?: number;
   readonly hashes?: number;
   readonly fpr?: number;
@@ -24,7 +27,7 @@ export function defineFilterPlan(group: Command, runner: CommandRunner): void {
   group
     .command('plan')
     .description('Choose the size and the number of hash functions of an LDM filter, by the published method.')
-    .requiredOption(
+    .option(
       '--capacity <n>',
       'capacity of the store: 40GB, or a number of chunks; 1 GB is 1024 MB here',
       withBinaryUnits(capacityValue),
@@ -32,6 +35,7 @@ export function defineFilterPlan(group: Command, runner: CommandRunner): void {
     .option('--chunk-size <size>', 'size of a chunk (default: 1MiB)', withBinaryUnits(sizeValue))
     .option('--hashes <k>', 'number of hash functions; with --fpr, the smallest to try', positiveIntegerValue)
     .option('--fpr <rate>', 'false positive rate to accept (default: 0.01, unless --hashes is given)', rateValue)
+    .option('--table', 'print the published table of false positive rates by m/n and k instead')
     .addHelpText(
       'after',
       formatHelpFooter({
@@ -39,21 +43,35 @@ export function defineFilterPlan(group: Command, runner: CommandRunner): void {
           ['ldm filter plan --capacity 40GB --chunk-size 64MB --hashes 7', 'the published example'],
           ['ldm filter plan --capacity 100GB --chunk-size 64MB --fpr 0.01', 'the smallest number for a rate'],
           ['ldm filter plan --capacity 2000000 --json', 'two million chunks, for a script'],
+          ['ldm filter plan --table', 'rates of all Bloom filters with 2 to 32 bits for each element'],
         ],
       }),
     )
     .action(
-      runner.inSession(async ({ output }, { capacity, chunkSize = DEFAULT_CHUNK_BYTES, hashes, fpr }: PlanFlags) => {
-        const [{ capacityFor, walkPlan }, { reportPlan }] = await Promise.all([
-          import('./plan.ts'),
-          import('./report.ts'),
-        ]);
-        const chunkCount = 'chunkCount' in capacity ? capacity.chunkCount : capacityFor(capacity.sizeBytes, chunkSize);
-        reportPlan(output, walkPlan({ capacity: chunkCount, hashes, fpr }), {
-          chunkBytes: chunkSize,
-          storeBytes: 'sizeBytes' in capacity ? capacity.sizeBytes : undefined,
-        });
+      runner.inSession(async ({ output }, flags: PlanFlags) => {
+        await (flags.table === true ? printTable(output, flags) : printPlan(output, flags));
         return EXIT_SUCCESS;
       }),
     );
+}
+
+async function printTable(output: Output, { capacity, chunkSize, hashes, fpr }: PlanFlags): Promise<void> {
+  if ([capacity, chunkSize, hashes, fpr].some((value) => value !== undefined)) {
+    throw new UsageError('--table cannot be combined with the options of a plan');
+  }
+  const [{ rateTable }, { reportRateTable }] = await Promise.all([import('./rate-table.ts'), import('./report.ts')]);
+  reportRateTable(output, rateTable());
+}
+
+async function printPlan(output: Output, flags: PlanFlags): Promise<void> {
+  const { capacity, chunkSize: chunkBytes = DEFAULT_CHUNK_BYTES, hashes, fpr } = flags;
+  if (capacity === undefined) {
+    throw new UsageError("required option '--capacity <n>' not specified", { hint: 'Give it, or --table.' });
+  }
+  const [{ capacityFor, walkPlan }, { reportPlan }] = await Promise.all([import('./plan.ts'), import('./report.ts')]);
+  const chunkCount = 'chunkCount' in capacity ? capacity.chunkCount : capacityFor(capacity.sizeBytes, chunkBytes);
+  reportPlan(output, walkPlan({ capacity: chunkCount, hashes, fpr }), {
+    chunkBytes,
+    storeBytes: 'sizeBytes' in capacity ? capacity.sizeBytes : undefined,
+  });
 }

@@ -1,4 +1,5 @@
 import type { PlanChoice, PlanWalk } from './plan.ts';
+import type { RateRow } from './rate-table.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatSection, formatTable } from '../../console/output/tables.ts';
@@ -62,6 +63,28 @@ function describeAccepted({ accepted, capacity, fprTarget }: PlanWalk): string {
     `ldm uses m = ${plan.positions}, a prime: link positions are uniform only if m shares no factor with k`,
     `in use: ldm init --capacity ${capacity} --hashes ${hashes}${rate}`,
   ].join('\n');
+}
+
+/** Reports `filter plan --table`. The lowest rate of a row has a star. */
+export function reportRateTable(output: Output, table: readonly RateRow[]): void {
+  const rows = table.map(({ bitsPerElement, bestHashes, rates }) => {
+    return { bits_per_element: bitsPerElement, best_hashes: bestHashes, fpr: rates };
+  });
+  output.message('rate_table', { rows });
+  if (output.json) return;
+  const hashes = table[0]!.rates.map((_, index) => index + 1);
+  const lines = table.map(({ bitsPerElement, bestHashes, rates }) => {
+    const lowest = Math.min(...rates);
+    const cells = rates.map((rate) => `${formatPublished(rate)}${rate === lowest ? '*' : ' '}`);
+    return [String(bitsPerElement), bestHashes.toFixed(2), ...cells];
+  });
+  const head = ['m/n', 'best k', ...hashes.map((k) => `k = ${k} `)];
+  output.line(formatTable(lines, { head, rightAligned: head.map((_, column) => column) }));
+}
+
+/** Three digits, as in the published table: 0.0217, 9.05e-6. */
+function formatPublished(rate: number): string {
+  return rate < 1e-4 ? rate.toExponential(2) : String(Number(rate.toPrecision(3)));
 }
 
 /** Two digits, as rates are published: 0.0078. */

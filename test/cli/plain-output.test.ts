@@ -74,7 +74,7 @@ describe('output in a pipe', () => {
       expect.stringMatching(/^Chains as saved/),
       expect.stringMatching(/^Chains as walked/),
     ]);
-    expect(stdout).toMatch(/^ +false positive rate +\S+ % predicted, \S+ % measured$/m);
+    expect(stdout).toMatch(/^ +false positive rate +\S+ % predicted, none of 262,144 \(below 0\.0012 %\) measured$/m);
     expect(stdout).toMatch(/^ +1 +\d+ +█+$/m);
     const verbose = /^ +(?:positions \(m\)|hash functions|counters|memory)/gm;
     expect(stdout).not.toMatch(verbose);

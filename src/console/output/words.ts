@@ -28,6 +28,17 @@ export function formatPercent(share: number): string {
   return `${Number(percent.toPrecision(2))} %`;
 }
 
+/**
+ * A share of `count` probes that was measured: `0.5 %`, or, if none of them was positive, `none of 262,144 (below 0.0012
+ * %)`, with the upper limit 3 / count, which holds with a confidence of 95 %.
+ */
+export function formatMeasured(share: number, count: number): string {
+  if (share > 0) return formatPercent(share);
+  const limitPercent = 300 / count;
+  const unit = 10 ** (Math.floor(Math.log10(limitPercent)) - 1);
+  return `none of ${formatCount(count)} (below ${Number((Math.ceil(limitPercent / unit) * unit).toPrecision(2))} %)`;
+}
+
 /** `2.50 x`. A ratio of nothing is not a number. */
 export function formatRatio(ratio: number): string {
   return Number.isFinite(ratio) && ratio > 0 ? `${ratio.toFixed(2)} x` : '-';

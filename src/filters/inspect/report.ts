@@ -3,7 +3,7 @@ import type { InspectResult } from './inspect.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatBar, formatSection, formatTable } from '../../console/output/tables.ts';
-import { countNoun, formatCount, formatPercent } from '../../console/output/words.ts';
+import { countNoun, formatCount, formatMeasured, formatPercent } from '../../console/output/words.ts';
 import { chainFields } from '../../console/reports/chain-fields.ts';
 
 const BAR_WIDTH = 40;
@@ -71,9 +71,11 @@ function describeLengths({ count, mean, max, meanVisited }: ChainStatistics): st
 
 function describeRates({ plan, statistics }: InspectResult): string {
   const { count, seed } = statistics.fprProbes;
+  const share = formatMeasured(statistics.fprMeasured, count);
+  const measured = statistics.fprMeasured > 0 ? `${share} of ${formatCount(count)}` : share;
   return formatSection('False positive rate', [
     ['now, predicted', formatPercent(statistics.fprPredicted)],
-    ['now, measured', `${formatPercent(statistics.fprMeasured)} of ${formatCount(count)} absent ids, seed ${seed}`],
+    ['now, measured', `${measured}, with absent ids of seed ${seed}`],
     ['at n_max', formatPercent(plan.fprPredicted)],
     ['never exceeded', formatPercent(plan.fprTarget)],
   ]);

@@ -4,7 +4,14 @@ import { formatBytes } from '../../core/util/format-bytes.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Session } from '../../console/session.ts';
 import { formatBar, formatSection, formatTable } from '../../console/output/tables.ts';
-import { countNoun, formatCount, formatPercent, formatRatio, formatTime } from '../../console/output/words.ts';
+import {
+  countNoun,
+  formatCount,
+  formatMeasured,
+  formatPercent,
+  formatRatio,
+  formatTime,
+} from '../../console/output/words.ts';
 import { chainFields } from '../../console/reports/chain-fields.ts';
 
 const BAR_WIDTH = 40;
@@ -77,10 +84,8 @@ function describeHeld({ holdCount, storedBytes }: HeldFor): string {
 }
 
 function describeFilter({ filter }: StatsResult, isVerbose: boolean): string {
-  const rate = [
-    'false positive rate',
-    `${formatPercent(filter.fprPredicted)} predicted, ${formatPercent(filter.fprMeasured)} measured`,
-  ];
+  const measured = formatMeasured(filter.fprMeasured, filter.fprProbes.count);
+  const rate = ['false positive rate', `${formatPercent(filter.fprPredicted)} predicted, ${measured} measured`];
   const parameters = [
     ['chunks (n)', `${formatCount(filter.elements)} of ${formatCount(filter.capacity)} before it grows`],
     ['positions (m)', formatCount(filter.positions)],

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { formatBar, formatTable } from '../../../src/console/output/tables.ts';
-import { countNoun, formatCount, formatPercent, formatRatio } from '../../../src/console/output/words.ts';
+import {
+  countNoun,
+  formatCount,
+  formatMeasured,
+  formatPercent,
+  formatRatio,
+} from '../../../src/console/output/words.ts';
 
 describe('words', () => {
   it('count', () => {
@@ -19,6 +25,18 @@ describe('words', () => {
     for (const value of [0, 12, 999, 1000, 45_678, 123_456, 1_234_567, -1000, -999, 2 ** 53 - 1, 2 ** 60, 1234.5]) {
       expect(formatCount(value)).toBe(value.toLocaleString('en-US'));
     }
+  });
+
+  it('a measured share of 0 has an upper limit, rounded up', () => {
+    const limits = [262_144, 300, 100, 3, 1_000_000].map((count) => formatMeasured(0, count));
+    expect(limits).toEqual([
+      'none of 262,144 (below 0.0012 %)',
+      'none of 300 (below 1 %)',
+      'none of 100 (below 3 %)',
+      'none of 3 (below 100 %)',
+      'none of 1,000,000 (below 0.0003 %)',
+    ]);
+    expect(formatMeasured(0.0078125, 10)).toBe('0.78 %');
   });
 
   it('keep two digits of small shares', () => {

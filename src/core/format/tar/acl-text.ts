@@ -1,6 +1,7 @@
 import { ArchiveError } from '../../errors.ts';
 import { textOf } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
+import type { TarMember } from './tar-member.ts';
 
 /** Returns the number of a user or group of this machine; undefined if it has none of this name. */
 type FindOwner = (kind: 'user' | 'group', name: ByteString) => number | undefined;
@@ -141,4 +142,21 @@ function tagsOf(kind: string): readonly [object: number | undefined, named: numb
 function parsePermissions(letters: string): number | undefined {
   if (!/^[rwx-]{0,3}$/.test(letters)) return undefined;
   return (letters.includes('r') ? 4 : 0) + (letters.includes('w') ? 2 : 0) + (letters.includes('x') ? 1 : 0);
+}
+
+/** The type in the digits before an ACL of POSIX.1e; the others are the number of its entries. */
+const POSIX_TYPE = /^0*1[0-7]{6}$/;
+const DEFAULT = 'default';
+
+/**
+ * Parses the header of Solaris for the ACLs of the next member: type and count in octal digits, a byte 0, and the
+ * entries, those of the default ACL with a prefix. Returns undefined for other types, such as NFSv4.
+ */
+export function parseSolarisAcls(bytes: Buffer): Pick<TarMember, 'accessAcl' | 'defaultAcl'> | undefined {
+  const [type = '', list = ''] = bytes.toString('latin1').split('\0');
+  if (!POSIX_TYPE.test(type)) return undefined;
+  const words = list.split(',');
+  const access = words.filter((word) => !word.startsWith(DEFAULT));
+  const defaults = words.filter((word) => word.startsWith(DEFAULT)).map((word) => word.slice(DEFAULT.length));
+  return { accessAcl: access.join(',') as ByteString, defaultAcl: defaults.join(',') as ByteString };
 }

@@ -2,6 +2,7 @@ import { ArchiveError } from '../../errors.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { ArchiveInput } from './archive-input.ts';
 import { isZero } from '../../util/zero-bytes.ts';
+import { parseSolarisAcls } from './acl-text.ts';
 import type { ArchiveBytes } from './archive-input.ts';
 import { decodePaxRecords } from './pax-records.ts';
 import { TarContent } from './tar-content.ts';
@@ -228,21 +229,4 @@ function assertNotCompressed(block: Buffer): void {
     throw new ArchiveError(`the archive is compressed with ${program}`, { hint });
   }
   if (beginning.startsWith('PK\x03\x04')) throw new ArchiveError('the input is a zip archive, not a tar archive');
-}
-
-/** The type in the digits before an ACL of POSIX.1e; the others are the number of its entries. */
-const POSIX_TYPE = /^0*1[0-7]{6}$/;
-const DEFAULT = 'default';
-
-/**
- * Parses the header of Solaris for the ACLs of the next member: type and count in octal digits, a byte 0, and the
- * entries, those of the default ACL with a prefix. Returns undefined for other types, such as NFSv4.
- */
-function parseSolarisAcls(bytes: Buffer): Pick<TarMember, 'accessAcl' | 'defaultAcl'> | undefined {
-  const [type = '', list = ''] = bytes.toString('latin1').split('\0');
-  if (!POSIX_TYPE.test(type)) return undefined;
-  const words = list.split(',');
-  const access = words.filter((word) => !word.startsWith(DEFAULT));
-  const defaults = words.filter((word) => word.startsWith(DEFAULT)).map((word) => word.slice(DEFAULT.length));
-  return { accessAcl: access.join(',') as ByteString, defaultAcl: defaults.join(',') as ByteString };
 }

@@ -21,9 +21,12 @@ describe('messages', () => {
     const { message } = sourceError({ operation: 'read', path, cause: 'the disk failed' });
     printer.print({ kind: 'source-problem', path, during: 'read', message });
     printer.print({ kind: 'source-problem', path, during: 'changed', message: 'changed while it was read' });
+    const unnamed = { path: byteStringFromText(''), message: 'cannot import an entry: it has no name' };
+    printer.print({ kind: 'source-problem', during: 'import', ...unnamed });
     expect(lines).toEqual([
       'ldm: cannot read /home/me/a b: the disk failed',
       'ldm: /home/me/a b: changed while it was read',
+      'ldm: cannot import an entry: it has no name',
     ]);
   });
 

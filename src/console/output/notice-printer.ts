@@ -67,5 +67,5 @@ export class NoticePrinter {
 
 /** Most messages of the system name the file already. */
 function describeFile(path: string, message: string): string {
-  return message.includes(` ${path}: `) ? message : `${path}: ${message}`;
+  return path === '' || message.includes(` ${path}: `) ? message : `${path}: ${message}`;
 }

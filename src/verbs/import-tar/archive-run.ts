@@ -18,6 +18,9 @@ import { findMemberProblem, importedEntry, memberNames } from './imported-entry.
 
 /** The name in the entry of the top directory. Nothing reads it. */
 const TOP_NAME = 'top' as ByteString;
+/** The longest path that a program can open (PATH_MAX), and how much of a longer one messages show. */
+const SHOWN_BYTES_MAX = 4096;
+const SHOWN_BYTES = 60;
 
 interface Services {
   readonly tree: ImportTree;
@@ -119,7 +122,7 @@ export class ArchiveRun {
     const attributes = importedAttributes(member, owners, (change) => changes.push(change));
     const problem = tree.add(names, importedEntry(names.at(-1) ?? TOP_NAME, member, attributes, saved));
     if (problem !== undefined) return this.#leaveOut(member, problem);
-    for (const change of changes) this.#report(member, `imported ${textOf(member.path)} ${change}`);
+    for (const change of changes) this.#report(member, `imported ${change}`);
     if (member.type === 'file') onFile();
   }
 
@@ -160,11 +163,16 @@ export class ArchiveRun {
   /** Reports why a member is not in the snapshot. */
   #leaveOut(member: TarMember, problem: string | undefined): void {
     if (problem === undefined) return;
-    const what = member.path === '' ? 'an entry' : textOf(member.path);
+    const what = member.path === '' ? 'an entry' : textOf(shownPath(member));
     this.#report(member, `cannot import ${what}: ${problem}`);
   }
 
-  #report({ path }: TarMember, message: string): void {
-    this.#services.onProblem({ path, during: 'import', message });
+  #report(member: TarMember, message: string): void {
+    this.#services.onProblem({ path: shownPath(member), during: 'import', message });
   }
+}
+
+/** A damaged archive can have a name of a megabyte. */
+function shownPath({ path }: TarMember): ByteString {
+  return path.length > SHOWN_BYTES_MAX ? (`${path.slice(0, SHOWN_BYTES)}...` as ByteString) : path;
 }

@@ -112,7 +112,7 @@ describe('the metadata of an entry', () => {
     const accessAcl = bs('user::rw-,user:no-such-user:r--,group::r--,mask::rw-,other::---');
     const { problems } = await importMembers(repository, [{ path: 'f', accessAcl }]);
     expect(problems.map(({ message }) => message)).toEqual([
-      'imported f with its ACL as text, in the attribute user.SCHILY.acl.access: this machine has no user no-such-user',
+      'imported with its ACL as text, in the attribute user.SCHILY.acl.access: this machine has no user no-such-user',
     ]);
     const { xattrs } = await entryAt(repository, 'f');
     expect(xattrs.map(({ name, value }) => [name, formatAcl(value) ?? Buffer.from(value).toString()])).toEqual([
@@ -134,7 +134,7 @@ describe('the metadata of an entry', () => {
     ];
     const { problems } = await importTar(repository.context, { archive });
     expect(problems.map(({ message }) => message)).toEqual([
-      'imported nfs with its ACL as text, in the attribute user.SCHILY.acl.ace: it is an NFSv4 ACL',
+      'imported with its ACL as text, in the attribute user.SCHILY.acl.ace: it is an NFSv4 ACL',
     ]);
     const [kept] = (await entryAt(repository, 'nfs')).xattrs;
     expect(Buffer.from(kept!.value).toString()).toBe(ace);

@@ -70,7 +70,7 @@ describe('metadata that is impossible', () => {
     ],
   ])('such as %s costs neither the content nor the other metadata', async (_, member, change, expected) => {
     const repository = await makeTestRepository();
-    expect(await messagesOf(repository, [member])).toEqual([`imported f ${change}`]);
+    expect(await messagesOf(repository, [member])).toEqual([`imported ${change}`]);
     expect(await contents(repository)).toEqual({ f: 'x', last: 'z' });
     expect(await entryAt(repository, 'f')).toMatchObject(expected);
     await repository.expectClean();
@@ -84,8 +84,8 @@ describe('metadata that is impossible', () => {
       withRecord('owner', 'uname', 'me\0you'),
     ];
     expect(await messagesOf(repository, members)).toEqual([
-      'imported value without an extended attribute: its value has 70000 bytes',
-      'imported name without an extended attribute: its name is empty or too long',
+      'imported without an extended attribute: its value has 70000 bytes',
+      'imported without an extended attribute: its name is empty or too long',
     ]);
     expect(await entryAt(repository, 'owner')).toMatchObject({ uid: 7, user: '' });
     await repository.expectClean();

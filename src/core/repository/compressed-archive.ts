@@ -11,6 +11,10 @@ const GZIP_MAGIC = 0x8b1f;
 const ZSTD_MAGIC = 0xfd2fb528;
 /** The first of 16 kinds of frames without content, with which pzstd begins. */
 const SKIPPABLE_MAGIC = 0x184d2a50;
+/** What zlib says of a member that does not begin like one. The first one does. */
+const NO_MEMBER = 'incorrect header check';
+const TRAILING_HINT =
+  'To import what is before it, decompress it on the way: `gzip -dcq <archive> | ...`, with - as the name of the archive.';
 const INCOMPLETE = 'the archive is incomplete: its compressed data ends early';
 
 /**
@@ -60,6 +64,8 @@ async function* gunzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code?.startsWith('Z_') !== true) throw error;
+    if (message === NO_MEMBER)
+      throw new ArchiveError('other data follows the compressed data', { hint: TRAILING_HINT });
     const problem = code === 'Z_BUF_ERROR' ? INCOMPLETE : `the archive cannot be decompressed with gzip: ${message}`;
     throw new ArchiveError(problem, { cause: error });
   }

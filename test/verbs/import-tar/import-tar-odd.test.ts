@@ -142,11 +142,6 @@ describe('an archive', () => {
       'f: "sda" is not a number',
     ],
     [
-      'a damaged extended header',
-      Buffer.concat([extendedHeader('99 mtime=5\n'), oddMember({ path: 'f' }, {})]),
-      'f: an extended header is damaged',
-    ],
-    [
       'a damaged map of holes',
       Buffer.concat([
         extendedHeader([

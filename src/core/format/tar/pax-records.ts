@@ -29,20 +29,27 @@ export function encodePaxRecords(records: readonly PaxRecord[]): Buffer {
   );
 }
 
-/** Decodes the records of an extended header, in their order. Throws ArchiveError. */
-export function decodePaxRecords(bytes: Buffer): PaxRecord[] {
+/** The records of an extended header, in their order. */
+interface DecodedRecords {
+  readonly records: PaxRecord[];
+  /** Whether it has something else after them. */
+  readonly isDamaged: boolean;
+}
+
+/** Decodes the records of an extended header. Zeros after them are padding. */
+export function decodePaxRecords(bytes: Buffer): DecodedRecords {
   const records: PaxRecord[] = [];
-  for (let start = 0; start < bytes.length;) {
+  for (let start = 0; start < bytes.length && bytes[start] !== 0;) {
     const space = bytes.subarray(start, start + LENGTH_DIGITS_MAX).indexOf(SPACE);
     const digits = space < 0 ? '' : bytes.toString('latin1', start, start + space);
     const end = /^\d+$/.test(digits) ? start + Number(digits) : 0;
     const equals = end > bytes.length ? -1 : bytes.subarray(start, end).indexOf(EQUALS);
-    if (equals < 0 || bytes[end - 1] !== LINE_FEED) throw new ArchiveError('an extended header is damaged');
+    if (equals < 0 || bytes[end - 1] !== LINE_FEED) return { records, isDamaged: true };
     const key = bytes.toString('latin1', start + space + 1, start + equals);
     records.push([key, bytes.toString('latin1', start + equals + 1, end - 1) as ByteString]);
     start = end;
   }
-  return records;
+  return { records, isDamaged: false };
 }
 
 const TIME = /^([-+]?)(\d*)(?:\.(\d*))?$/;
@@ -76,7 +83,9 @@ export function formatPaxTime({ seconds, nanoseconds }: TarTime): ByteString {
 export function parsePaxNumber(text: ByteString): number {
   const value = /^[-+]?\d+$/.test(text.trim()) ? Number(text) : NaN;
   if (Number.isSafeInteger(value)) return value === 0 ? 0 : value;
-  throw new ArchiveError(`${quoted(text)} is ${Number.isNaN(value) ? 'not a' : 'too large a'} number`);
+  throw new ArchiveError(
+    `${quoted(text)} is ${Number.isNaN(value) ? 'not' : value < 0 ? 'too small' : 'too large'} a number`,
+  );
 }
 
 /** A value can have millions of bytes. */

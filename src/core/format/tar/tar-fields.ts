@@ -49,7 +49,7 @@ function readBase256(bytes: Buffer): number {
 
 function assertSafe(value: number): number {
   if (Number.isSafeInteger(value)) return value;
-  throw new ArchiveError(`${value} is too large a number`);
+  throw new ArchiveError(`${value} is too ${value < 0 ? 'small' : 'large'} a number`);
 }
 
 /** Whether a number from 0 fits in octal digits that are followed by a 0. */

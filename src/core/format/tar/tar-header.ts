@@ -18,8 +18,8 @@ export interface TarHeader {
   readonly acls?: Pick<TarMember, 'accessAcl' | 'defaultAcl'> | undefined;
   /** The records of its extended header, in their order. */
   readonly records: readonly PaxRecord[];
-  /** Why its extended header cannot be read. */
-  readonly problem?: string;
+  /** Whether one of its extended headers has something else after the records. */
+  readonly isDamaged?: boolean;
   /** The last record of each key, those of global headers included. */
   readonly own: ReadonlyMap<string, ByteString>;
 }
@@ -57,12 +57,11 @@ const STAR_PREFIX_BYTES = 131;
 
 /** Puts the metadata of a member together. The size and the runs of a file are not set. */
 export function describeMember(header: TarHeader): TarMember {
-  const { block, type, path, linkTarget, records, own, acls, problem } = header;
+  const { block, type, path, linkTarget, records, own, acls, isDamaged } = header;
   const named = path ?? recordOf(own, 'path') ?? pathIn(block);
   const base = { ...NO_METADATA, path: named, type: typeOf(type, named) };
-  if (problem !== undefined) return { ...base, problem };
   const nfs4Acl = recordOf(own, 'SCHILY.acl.ace');
-  const defaults: string[] = [];
+  const defaults = isDamaged === true ? ['without a part of its extended header: it is damaged'] : [];
   try {
     return {
       ...base,
@@ -141,9 +140,13 @@ function dayOf({ seconds }: TarTime): string {
 /** Returns the bytes of content that follow a header. Throws ArchiveError. */
 export function storedSizeOf(block: Buffer, own: ReadonlyMap<string, ByteString>): number {
   const record = recordOf(own, 'size');
-  const sizeBytes = record === undefined ? numberField(block, 'size') : parsePaxNumber(record);
-  if (sizeBytes >= 0) return sizeBytes;
-  throw new ArchiveError(`${textOf(pathIn(block))} has a size below 0`);
+  try {
+    const sizeBytes = record === undefined ? numberField(block, 'size') : parsePaxNumber(record);
+    if (sizeBytes >= 0) return sizeBytes;
+    throw new ArchiveError(`${sizeBytes} is below 0`);
+  } catch (error) {
+    throw new ArchiveError(`the size of ${textOf(pathIn(block)) || 'an entry'} cannot be used: ${reasonOf(error)}`);
+  }
 }
 
 /** An empty value removes what a global header has set. */

@@ -5,6 +5,7 @@ import { isZero } from '../../util/zero-bytes.ts';
 import { parseSolarisAcls } from './acl-text.ts';
 import type { ArchiveBytes } from './archive-input.ts';
 import { decodePaxRecords } from './pax-records.ts';
+import type { PaxRecord } from './pax-records.ts';
 import { TarContent } from './tar-content.ts';
 import { isChecksumRight, textField } from './tar-fields.ts';
 import { describeMember, storedSizeOf } from './tar-header.ts';
@@ -23,14 +24,17 @@ const TYPES_BY_LETTER = new Map(Object.entries(TAR_TYPE_LETTERS).map(([type, let
 for (const letter of ['\0', '7', 'S']) TYPES_BY_LETTER.set(letter, 'file');
 TYPES_BY_LETTER.set('D', 'directory');
 
-/** Compressed archives, by how they begin. */
-const COMPRESSED: readonly (readonly [program: string, magic: string])[] = [
+/** Compressed archives, by how they begin, and what reads them, if that is another program. */
+const COMPRESSED: readonly (readonly [program: string, magic: string, reader?: string])[] = [
   ['gzip', '\x1f\x8b'],
   ['zstd', '\x28\xb5\x2f\xfd'],
   ['xz', '\xfd7zXZ\0'],
   ['bzip2', 'BZh'],
   ['lz4', '\x04\x22\x4d\x18'],
   ['lzip', 'LZIP'],
+  ['lzop', '\x89LZO'],
+  ['lrzip', 'LRZI'],
+  ['compress', '\x1f\x9d', 'gzip'],
 ];
 
 export interface TarReaderOptions {
@@ -42,7 +46,7 @@ export interface TarReaderOptions {
 
 /** What the headers before the last one say. */
 type Extensions = {
-  -readonly [Key in keyof Pick<TarHeader, 'path' | 'linkTarget' | 'acls' | 'records' | 'problem'>]: TarHeader[Key];
+  -readonly [Key in keyof Pick<TarHeader, 'path' | 'linkTarget' | 'acls' | 'records' | 'isDamaged'>]: TarHeader[Key];
 };
 
 /**
@@ -58,6 +62,8 @@ export class TarReader {
   #content: TarContent | undefined;
   #isFirst = true;
   #hasEnd = false;
+  /** Whether the last block was one of those at the end. */
+  #isBeforeEnd = false;
   /** Whether there was any extended header. */
   #isPax = false;
 
@@ -79,11 +85,13 @@ export class TarReader {
   async next(): Promise<TarMember | undefined> {
     await this.#content?.finish(this.#options.acceptsAnyEnd === true);
     const before: Extensions = { records: [] };
-    for (let isAlone = true; ; isAlone = false) {
+    for (let isAlone = true; ;) {
       const block = await this.#readHeader();
-      if (block === undefined && !isAlone) throw this.#input.truncated();
+      if (block === undefined && !isAlone && !this.#isBeforeEnd) throw this.#input.truncated();
       if (block === undefined) return undefined;
       const letter = textField(block, 'type');
+      // A label and a global header belong to no member.
+      if (letter !== 'V' && letter !== 'g') isAlone = false;
       if (await this.#readExtension(block, letter, before)) continue;
       if (letter === 'M') throw new ArchiveError('the archive continues another volume, which cannot be imported');
       return await this.#begin({ ...before, block: Buffer.from(block), letter });
@@ -93,27 +101,28 @@ export class TarReader {
   /** Returns the next header; undefined at the end of the archive, which is then read to its last byte unless that is far. */
   async #readHeader(): Promise<Buffer | undefined> {
     const mayEnd = this.#hasEnd || (this.#options.acceptsAnyEnd === true && !this.#isFirst);
-    const block = await this.#input.take(TAR_BLOCK_BYTES).catch((error: unknown) => {
-      if (mayEnd && error instanceof ArchiveError) return undefined;
-      throw this.#isFirst && error instanceof ArchiveError ? new ArchiveError('the input is not a tar archive') : error;
-    });
-    if (block === undefined) {
-      if (mayEnd) return undefined;
-      throw this.#isFirst ? new ArchiveError('the archive is empty') : this.#withoutEnd();
-    }
+    const next = await this.#input.peek(TAR_BLOCK_BYTES);
+    const restBytes = next.length;
+    if (restBytes < TAR_BLOCK_BYTES && mayEnd) return undefined;
+    if (restBytes === 0) throw this.#isFirst ? new ArchiveError('the archive is empty') : this.#withoutEnd();
+    if (this.#isFirst) assertNotCompressed(next);
+    if (restBytes < TAR_BLOCK_BYTES && this.#isFirst) throw new ArchiveError('the input is not a tar archive');
+    const block = (await this.#input.take(TAR_BLOCK_BYTES))!;
     if (isZero(block)) return await this.#readEnd();
-    if (this.#isFirst) assertNotCompressed(block);
     if (!isChecksumRight(block)) {
+      const isOther = this.#isFirst && !textField(block, 'magic').startsWith(USTAR);
       const place = `the header at offset ${this.#input.offset - TAR_BLOCK_BYTES} is damaged`;
-      throw new ArchiveError(this.#isFirst ? 'the input is not a tar archive' : place);
+      throw new ArchiveError(isOther ? 'the input is not a tar archive' : place);
     }
     this.#isFirst = false;
+    this.#isBeforeEnd = false;
     return block;
   }
 
   /** Reads the zeros after the first block of them. Returns the first header of another archive, if it is to be read. */
   async #readEnd(): Promise<Buffer | undefined> {
     this.#hasEnd = true;
+    this.#isBeforeEnd = true;
     const { ignoresZeros, acceptsAnyEnd } = this.#options;
     if (!(await this.#input.skipZeros(TAR_BLOCK_BYTES, ZEROS_BYTES_MAX))) return undefined;
     const isArchive = await this.#isHeaderNext();
@@ -143,24 +152,18 @@ export class TarReader {
     else if (letter === 'K') into.linkTarget = textUpToZero(await this.#readText(block));
     else if (letter === 'A') into.acls = parseSolarisAcls(await this.#readText(block));
     else if (letter === 'V') await this.#input.skip(paddedBytes(storedSizeOf(block, new Map())));
-    else if (letter === 'x' || letter === 'X') await this.#readRecords(block, into);
+    else if (letter === 'x' || letter === 'X') into.records = await this.#readRecords(block, into);
     else if (letter === 'g') {
-      this.#isPax = true;
-      for (const [key, value] of decodePaxRecords(await this.#readText(block))) this.#globals.set(key, value);
+      for (const [key, value] of await this.#readRecords(block, into)) this.#globals.set(key, value);
     } else return false;
     return true;
   }
 
-  /** A damaged header costs the member after it, unless its size is there. */
-  async #readRecords(block: Buffer, into: Extensions): Promise<void> {
+  async #readRecords(block: Buffer, into: Extensions): Promise<readonly PaxRecord[]> {
     this.#isPax = true;
-    const text = await this.#readText(block);
-    try {
-      into.records = decodePaxRecords(text);
-    } catch (error) {
-      if (!(error instanceof ArchiveError)) throw error;
-      into.problem = error.message;
-    }
+    const { records, isDamaged } = decodePaxRecords(await this.#readText(block));
+    if (isDamaged) into.isDamaged = true;
+    return records;
   }
 
   async #readText(block: Buffer): Promise<Buffer> {
@@ -177,9 +180,9 @@ export class TarReader {
     const own = this.#globals.size === 0 ? new Map(records) : new Map([...this.#globals, ...records]);
     const type = TYPES_BY_LETTER.get(letter === '' ? '\0' : letter) ?? unknownType(letter);
     const member = describeMember({ ...header, type, own });
-    const storedBytes = (await this.#hasContent(type, letter, block, own)) ? storedSizeOf(block, own) : 0;
-    const isSparse = type === 'file';
-    const { sparse, leftBytes, problem } = await readSparse({ ...header, storedBytes, isSparse }, this.#input);
+    const givenBytes = (await this.#hasContent(type, header, member)) ? storedSizeOf(block, own) : 0;
+    const sparseHeader = { ...header, storedBytes: givenBytes, isSparse: type === 'file' };
+    const { sparse, storedBytes, leftBytes, problem } = await readSparse(sparseHeader, this.#input);
     const canHold = member.type === 'file' || member.type === 'hardlink';
     const sizeBytes = canHold ? (sparse?.sizeBytes ?? storedBytes) : 0;
     const runs = (sparse?.runs ?? [{ offset: 0, lengthBytes: storedBytes }]).filter((run) => run.lengthBytes > 0);
@@ -196,16 +199,17 @@ export class TarReader {
     };
   }
 
-  /** A hard link has a size in old archives, and its content in those of pax: POSIX changed the meaning in 2001. */
-  async #hasContent(
-    type: TarType,
-    letter: string,
-    block: Buffer,
-    own: ReadonlyMap<string, ByteString>,
-  ): Promise<boolean> {
+  /**
+   * A hard link has a size in old archives, and its content in those of pax: POSIX changed the meaning in 2001. A
+   * directory that is only known by its name has a size in some.
+   */
+  async #hasContent(type: TarType, { block, letter }: { block: Buffer; letter: string }, member: TarMember) {
+    if (type === 'file' && member.type === 'directory') return await this.#isContentNext();
     if (type !== 'hardlink') return type === 'file' || type === 'unknown' || letter === 'D';
-    if (this.#isPax) return true;
-    if (textField(block, 'magic') !== USTAR || storedSizeOf(block, own) === 0) return false;
+    return this.#isPax || (textField(block, 'magic') === USTAR && (await this.#isContentNext()));
+  }
+
+  async #isContentNext(): Promise<boolean> {
     const next = await this.#input.peek(TAR_BLOCK_BYTES);
     return next.length === TAR_BLOCK_BYTES && !isZero(next) && !isChecksumRight(next);
   }
@@ -223,9 +227,9 @@ function unknownType(letter: string): TarType {
 
 function assertNotCompressed(block: Buffer): void {
   const beginning = block.toString('latin1', 0, 8) as ByteString;
-  for (const [program, magic] of COMPRESSED) {
+  for (const [program, magic, reader = program] of COMPRESSED) {
     if (!beginning.startsWith(magic) || isChecksumRight(block)) continue;
-    const hint = `Decompress it on the way: \`${program} -dc <archive> | ...\`, with - as the name of the archive.`;
+    const hint = `Decompress it on the way: \`${reader} -dc <archive> | ...\`, with - as the name of the archive.`;
     throw new ArchiveError(`the archive is compressed with ${program}`, { hint });
   }
   if (beginning.startsWith('PK\x03\x04')) throw new ArchiveError('the input is a zip archive, not a tar archive');

@@ -34,6 +34,8 @@ interface SparseHeader {
 
 interface SparseRead {
   readonly sparse?: SparseContent | undefined;
+  /** Bytes of the content in the archive. */
+  readonly storedBytes: number;
   /** Bytes of the content that were not read. */
   readonly leftBytes: number;
   /** Why the map cannot be used although the archive can be read on. */
@@ -42,22 +44,37 @@ interface SparseRead {
 
 /** Reads the map of a sparse file in any format. Throws ArchiveError if it is unknown where the next header is. */
 export async function readSparse(header: SparseHeader, input: ArchiveInput): Promise<SparseRead> {
-  const { block, letter, records, storedBytes, isSparse } = header;
-  if (!isSparse) return { leftBytes: storedBytes };
+  const { block, letter, records, isSparse } = header;
+  let { storedBytes } = header;
+  if (!isSparse) return { storedBytes, leftBytes: storedBytes };
   const old = letter === 'S' ? await readOldSparse(block, input) : undefined;
   const start = input.offset;
   let sparse: SparseContent | undefined;
   let problem: string | undefined;
   try {
-    sparse = old ?? (await readPaxSparse(records, input));
-    if (sparse !== undefined) assertRunsFit(sparse, storedBytes - (input.offset - start));
+    sparse = old ?? (await readPaxSparse(records, input, start + storedBytes));
+    if (sparse !== undefined) {
+      storedBytes = storedSizeWith(sparse, header, input.offset - start);
+      assertRunsFit(sparse, storedBytes - (input.offset - start));
+    }
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
     problem = error.message;
   }
   const leftBytes = storedBytes - (input.offset - start);
   if (leftBytes < 0) throw new ArchiveError('the map of a sparse file is longer than its content');
-  return problem === undefined ? { sparse, leftBytes } : { leftBytes, problem };
+  return problem === undefined ? { sparse, storedBytes, leftBytes } : { storedBytes, leftBytes, problem };
+}
+
+/**
+ * Returns the bytes of the content in the archive. If a file has more than 8 GiB with its holes, bsdtar before version
+ * 3.2 wrote that size in place of this one, which is only in the header then.
+ */
+function storedSizeWith({ sizeBytes, runs }: SparseContent, header: SparseHeader, mapBytes: number): number {
+  const { block, storedBytes } = header;
+  if (storedBytes !== sizeBytes) return storedBytes;
+  const neededBytes = runs.reduce((sum, { lengthBytes }) => sum + lengthBytes, mapBytes);
+  return numberField(block, 'size') === neededBytes ? neededBytes : storedBytes;
 }
 
 /** Reads the map of GNU's oldest format: in the header, and in blocks after it. Throws ArchiveError. */
@@ -87,7 +104,11 @@ function runsIn(block: Buffer, start: number, count: number): DataRun[] {
 }
 
 /** Reads a map in GNU's formats 0.0, 0.1 and 1.0. Returns undefined without one. Throws ArchiveError. */
-async function readPaxSparse(records: readonly PaxRecord[], input: ArchiveInput): Promise<SparseContent | undefined> {
+async function readPaxSparse(
+  records: readonly PaxRecord[],
+  input: ArchiveInput,
+  end: number,
+): Promise<SparseContent | undefined> {
   if (!records.some(([key]) => key.startsWith('GNU.sparse.'))) return undefined;
   const last = new Map(records);
   const path = last.get('GNU.sparse.name');
@@ -95,7 +116,7 @@ async function readPaxSparse(records: readonly PaxRecord[], input: ArchiveInput)
   if (last.has('GNU.sparse.major')) {
     const version = `${last.get('GNU.sparse.major')}.${last.get('GNU.sparse.minor')}`;
     if (version !== '1.0') throw new ArchiveError(`the format ${version} of sparse files is unknown`);
-    return { path, sizeBytes, runs: await readMap(input) };
+    return { path, sizeBytes, runs: await readMap(input, end) };
   }
   const list = last.get('GNU.sparse.map');
   const numbers = list === undefined ? runRecords(records) : list.split(',').filter((word) => word !== '');
@@ -115,21 +136,24 @@ function runRecords(records: readonly PaxRecord[]): ByteString[] {
 }
 
 /** Reads the map at the beginning of the content: decimal numbers, a line each, padded to whole blocks. */
-async function readMap(input: ArchiveInput): Promise<DataRun[]> {
+async function readMap(input: ArchiveInput, contentEnd: number): Promise<DataRun[]> {
   let rest = '';
   const numbers: number[] = [];
   let wanted = 1;
   while (numbers.length < wanted) {
+    if (input.offset >= contentEnd || rest.length >= TAR_BLOCK_BYTES) throw damagedMap();
     const block = await input.take(TAR_BLOCK_BYTES);
     if (block === undefined) throw input.truncated();
     const end = block.lastIndexOf(LINE_FEED) + 1;
     const lines = (rest + block.toString('latin1', 0, end)).split('\n').slice(0, -1);
     rest = block.toString('latin1', end);
-    for (const line of lines.slice(0, wanted - numbers.length)) numbers.push(numberOf(line as ByteString));
-    if (wanted === 1 && numbers.length === 1) {
+    for (const line of lines) {
+      // libarchive knows comments.
+      if (numbers.length === wanted || line.startsWith('#')) continue;
+      numbers.push(numberOf(line as ByteString));
+      if (numbers.length > 1) continue;
       assertFewRuns(numbers[0]!);
       wanted += 2 * numbers[0]!;
-      for (const line of lines.slice(1, wanted)) numbers.push(numberOf(line as ByteString));
     }
   }
   return pairsOf(numbers.slice(1));
@@ -153,9 +177,13 @@ function assertRunsFit({ runs, sizeBytes }: Pick<SparseContent, 'runs' | 'sizeBy
   let end = 0;
   let sumBytes = 0;
   for (const { offset, lengthBytes } of runs) {
-    if (offset < end || lengthBytes < 0) throw new ArchiveError('the map of a sparse file is damaged');
+    if (offset < end || lengthBytes < 0) throw damagedMap();
     end = offset + lengthBytes;
     sumBytes += lengthBytes;
   }
-  if (end > sizeBytes || sumBytes !== storedBytes) throw new ArchiveError('the map of a sparse file is damaged');
+  if (end > sizeBytes || sumBytes !== storedBytes) throw damagedMap();
+}
+
+function damagedMap(): ArchiveError {
+  return new ArchiveError('the map of a sparse file is damaged');
 }

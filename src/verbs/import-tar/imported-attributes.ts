@@ -2,7 +2,7 @@ import { ArchiveError } from '../../core/errors.ts';
 import type { OwnerNames } from '../../core/files/native/owner-names.ts';
 import { NO_ATTRIBUTES } from '../../core/format/tree/tree-entry.ts';
 import type { EntryAttributes, ExtendedAttribute } from '../../core/format/tree/tree-entry.ts';
-import { ACCESS_ACL, DEFAULT_ACL, parseAcl } from '../../core/format/tar/acl-text.ts';
+import { ACCESS_ACL, DEFAULT_ACL, parseAcl, permissionsOf } from '../../core/format/tar/acl-text.ts';
 import type { TarMember } from '../../core/format/tar/tar-member.ts';
 import { bytesOf } from '../../core/util/byte-string.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
@@ -10,6 +10,7 @@ import type { ByteString } from '../../core/util/byte-string.ts';
 const NAME_BYTES_MAX = 255;
 /** The kernel takes no longer value (linux/limits.h). */
 const VALUE_BYTES_MAX = 65_536;
+const PERMISSION_BITS = 0o777;
 /** Attributes that any file can have, for the text of ACLs that cannot be set as such. */
 const TEXT_PREFIX = 'user.SCHILY.acl.';
 
@@ -55,6 +56,13 @@ export function importedAttributes(
   if (xattrs.size === 0 && holes.length === 0) return NO_ATTRIBUTES;
   const sorted = [...xattrs.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   return { ...NO_ATTRIBUTES, xattrs: sorted, holes };
+}
+
+/** Returns the mode that a file with its ACL has: in some archives, the mode has the group instead of the mask. */
+export function importedMode({ mode }: TarMember, { xattrs }: EntryAttributes): number {
+  const acl = xattrs.length === 0 ? undefined : xattrs.find(({ name }) => name === ACCESS_ACL);
+  const permissions = acl === undefined ? undefined : permissionsOf(acl.value);
+  return permissions === undefined ? mode : (mode & ~PERMISSION_BITS) | permissions;
 }
 
 function findAttributeProblem({ name, value }: ExtendedAttribute): string | undefined {

@@ -5,6 +5,7 @@ import type { TarMember } from '../../core/format/tar/tar-member.ts';
 import { CHUNK_ID_BYTES } from '../../core/format/constants.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import type { SavedContent } from '../../core/saving/content-saver.ts';
+import { importedMode } from './imported-attributes.ts';
 
 const EMPTY_CONTENT: SavedContent = { chunkIds: new Uint8Array(), sizeBytes: 0 };
 const NO_EXTENSIONS: TreeEntry['extensions'] = [];
@@ -60,7 +61,7 @@ export function importedEntry(
   return {
     name,
     type,
-    mode: member.mode,
+    mode: importedMode(member, attributes),
     uid: member.uid,
     gid: member.gid,
     user: ownerName(member.user),

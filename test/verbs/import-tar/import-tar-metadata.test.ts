@@ -107,6 +107,16 @@ describe('the metadata of an entry', () => {
     ]);
   });
 
+  it.each([
+    ['user::rwx,group::r--,other::---,user:12345:rw-,mask::rw-', 0o2760],
+    ['user::rw-,group::r--,other::r--', 0o2640],
+  ])('has the mask of an ACL in its mode, as in the file system: %s', async (acl, mode) => {
+    const repository = await makeTestRepository();
+    // bsdtar writes the permissions of the group.
+    await importMembers(repository, [{ path: 'f', mode: 0o2640, accessAcl: bs(acl) }]);
+    expect((await entryAt(repository, 'f')).mode).toBe(mode);
+  });
+
   it('includes the text of an ACL of somebody who is not on this machine', async () => {
     const repository = await makeTestRepository();
     const accessAcl = bs('user::rw-,user:no-such-user:r--,group::r--,mask::rw-,other::---');

@@ -45,8 +45,7 @@ interface AclEntry {
 /** Formats an ACL as in tar archives, with numbers instead of names. Returns undefined if the bytes are no ACL. */
 export function formatAcl(attribute: Uint8Array): ByteString | undefined {
   const bytes = Buffer.from(attribute);
-  const isAcl = bytes.length >= HEADER_BYTES && (bytes.length - HEADER_BYTES) % ENTRY_BYTES === 0;
-  if (!isAcl || bytes.readUInt32LE(0) !== ACL_VERSION) return undefined;
+  if (!isAcl(bytes)) return undefined;
   const words: string[] = [];
   for (let offset = HEADER_BYTES; offset < bytes.length; offset += ENTRY_BYTES) {
     const tag = bytes.readUInt16LE(offset);
@@ -56,6 +55,27 @@ export function formatAcl(attribute: Uint8Array): ByteString | undefined {
     words.push(`${word}${id}:${formatPermissions(bytes.readUInt16LE(offset + 2))}`);
   }
   return words.join(',') as ByteString;
+}
+
+/** Returns the permissions in the mode of a file with this ACL. Returns undefined if the bytes are no ACL. */
+export function permissionsOf(attribute: Uint8Array): number | undefined {
+  const bytes = Buffer.from(attribute);
+  if (!isAcl(bytes)) return undefined;
+  const found = new Map<number, number>();
+  for (let offset = HEADER_BYTES; offset < bytes.length; offset += ENTRY_BYTES) {
+    found.set(bytes.readUInt16LE(offset), bytes.readUInt16LE(offset + 2) & 7);
+  }
+  const owner = found.get(TAGS.userObject);
+  // The mode has the mask in place of the group (acl(5)).
+  const group = found.get(TAGS.mask) ?? found.get(TAGS.groupObject);
+  const other = found.get(TAGS.other);
+  if (owner === undefined || group === undefined || other === undefined) return undefined;
+  return (owner << 6) | (group << 3) | other;
+}
+
+function isAcl(bytes: Buffer): boolean {
+  const isWhole = bytes.length >= HEADER_BYTES && (bytes.length - HEADER_BYTES) % ENTRY_BYTES === 0;
+  return isWhole && bytes.readUInt32LE(0) === ACL_VERSION;
 }
 
 function formatPermissions(bits: number): string {

@@ -42,6 +42,19 @@ describe('a damaged extended header', () => {
   });
 });
 
+it('a part of a file in one of several volumes is reported as one', async () => {
+  const repository = await makeTestRepository();
+  const records = extendedHeader([
+    ['GNU.volume.filename', bs('a')],
+    ['GNU.volume.size', bs('5')],
+    ['GNU.volume.offset', bs('3')],
+  ]);
+  expect(await importBytes(repository, [records, file('GNUFileParts/a.2', 'st'), end])).toEqual([
+    'imported as a part of a: the rest is in other volumes',
+  ]);
+  expect(await contents(repository)).toEqual({ 'a.2': 'st' });
+});
+
 describe('a directory that is a file with a slash at the end of its name', () => {
   const old = (name: string): Buffer => oddMember({ path: 'd' }, { name, magic: '', size: '00000000001' });
 

@@ -58,7 +58,7 @@ export interface TarMember {
   readonly defaultAcl: ByteString;
   /** An NFSv4 ACL as text. */
   readonly nfs4Acl?: ByteString;
-  /** What of its metadata is a default, because the archive has it in a form that cannot be used: `with ...: why`. */
+  /** What is not as it was, because the archive does not have it, or not in a form that can be used: `with ...: why`. */
   readonly defaults?: readonly string[];
   /** Why the member cannot be used although the archive goes on after it. Its metadata is incomplete then. */
   readonly problem?: string;

@@ -52,6 +52,7 @@ export async function readSparse(header: SparseHeader, input: ArchiveInput): Pro
   let sparse: SparseContent | undefined;
   let problem: string | undefined;
   try {
+    if (old instanceof ArchiveError) throw old;
     sparse = old ?? (await readPaxSparse(records, input, start + storedBytes));
     if (sparse !== undefined) {
       storedBytes = storedSizeWith(sparse, header, input.offset - start);
@@ -77,19 +78,36 @@ function storedSizeWith({ sizeBytes, runs }: SparseContent, header: SparseHeader
   return numberField(block, 'size') === neededBytes ? neededBytes : storedBytes;
 }
 
-/** Reads the map of GNU's oldest format: in the header, and in blocks after it. Throws ArchiveError. */
-async function readOldSparse(block: Buffer, input: ArchiveInput): Promise<SparseContent> {
-  const runs = runsIn(block, TAR_FIELDS.gnuSparse[0], HEADER_RUNS);
-  const sizeBytes = numberField(block, 'gnuRealSize');
+/**
+ * Reads the map of GNU's oldest format: in the header, and in blocks after it. Returns an error if it cannot be used,
+ * and throws ArchiveError if it is unknown where the content begins.
+ */
+async function readOldSparse(block: Buffer, input: ArchiveInput): Promise<SparseContent | ArchiveError> {
+  const runs: DataRun[] = [];
+  const errors: ArchiveError[] = [];
+  const attempt = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      errors.push(error);
+      return undefined;
+    }
+  };
+  const add = (from: Buffer, start: number, count: number): void => {
+    runs.push(...(attempt(() => runsIn(from, start, count)) ?? []));
+  };
+  const sizeBytes = attempt(() => numberField(block, 'gnuRealSize')) ?? 0;
+  add(block, TAR_FIELDS.gnuSparse[0], HEADER_RUNS);
   let isExtended = block[TAR_FIELDS.gnuIsExtended[0]] !== 0;
   while (isExtended) {
     const extension = await input.take(TAR_BLOCK_BYTES);
     if (extension === undefined) throw input.truncated();
-    runs.push(...runsIn(extension, 0, EXTENSION_RUNS));
+    add(extension, 0, EXTENSION_RUNS);
     assertFewRuns(runs.length);
     isExtended = extension[EXTENSION_RUNS * RUN_BYTES] !== 0;
   }
-  return { path: undefined, sizeBytes, runs };
+  return errors[0] ?? { path: undefined, sizeBytes, runs };
 }
 
 function runsIn(block: Buffer, start: number, count: number): DataRun[] {

@@ -27,6 +27,13 @@ function withMap(map: string, data: string, records: readonly (readonly [string,
   ];
 }
 
+/** A sparse file in GNU's oldest format, whose map has these numbers in the header and in the next block. */
+function withOldMap(numbers: string, more: string, realSize: string): Buffer[] {
+  const fields = { type: 'S', gnuSparse: numbers, gnuIsExtended: '\x01', gnuRealSize: realSize, size: '4' };
+  const header = oddMember({ path: 'f' }, { magic: 'ustar  ', ...fields });
+  return [header, Buffer.from(more.padEnd(512, '\0'), 'latin1'), Buffer.from('data'.padEnd(512, '\0'))];
+}
+
 const dataRuns = [
   { offset: 4096, lengthBytes: 4 },
   { offset: 10_737_418_240, lengthBytes: 4 },
@@ -54,5 +61,26 @@ describe('the map of a sparse file', () => {
   ])('is not read on behind the content if it has %s', async (_, map) => {
     const members = await membersOf(withMap(map, ''));
     expect(members).toMatchObject([{ problem: 'the map of a sparse file is damaged' }, { path: 'last' }]);
+  });
+
+  it('may go on in blocks after the header', async () => {
+    const bytes = withOldMap('00000001000 00000000002 ', '00000002000 00000000002 ', '2002');
+    const runs = [512, 1024].map((offset) => ({ offset, lengthBytes: 2 }));
+    expect(await membersOf(bytes)).toMatchObject([{ path: 'f', sizeBytes: 1026, dataRuns: runs }, { path: 'last' }]);
+  });
+
+  it.each([
+    ['the size', '00000001000 00000000002 ', '00000002000 00000000002 ', '20x', '"20x" is not a number'],
+    ['the header', '0000000x000 00000000002 ', '00000002000 00000000002 ', '2000', '"0000000x000" is not a number'],
+    [
+      'the block after it',
+      '00000001000 00000000002 ',
+      '0000000000x 00000000002 ',
+      '2000',
+      '"0000000000x" is not a number',
+    ],
+  ])('costs only its file if it is not a number in %s', async (_, numbers, more, realSize, problem) => {
+    const members = await membersOf(withOldMap(numbers, more, realSize));
+    expect(members).toMatchObject([{ path: 'f', problem }, { path: 'last' }]);
   });
 });

@@ -31,10 +31,12 @@ const COMPRESSED: readonly (readonly [program: string, magic: string, reader?: s
   ['xz', '\xfd7zXZ\0'],
   ['bzip2', 'BZh'],
   ['lz4', '\x04\x22\x4d\x18'],
+  ['lz4', '\x02\x21\x4c\x18'],
   ['lzip', 'LZIP'],
   ['lzop', '\x89LZO'],
   ['lrzip', 'LRZI'],
   ['compress', '\x1f\x9d', 'gzip'],
+  ['lzma', '\x5d\0\0', 'xz'],
 ];
 
 export interface TarReaderOptions {

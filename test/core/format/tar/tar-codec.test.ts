@@ -206,9 +206,17 @@ describe('a tar archive', () => {
     ['gzip', Buffer.from('1f8b0800', 'hex')],
     ['zstd', Buffer.from('28b52ffd', 'hex')],
     ['xz', Buffer.from('fd377a585a00', 'hex')],
-  ])('that is compressed with %s is recognized', async (program, magic) => {
+    ['lz4', Buffer.from('02214c18', 'hex')],
+    ['lzop', Buffer.from('894c5a4f', 'hex')],
+    ['lrzip', Buffer.from('LRZI')],
+    ['compress', Buffer.from('1f9d90', 'hex'), 'gzip'],
+    ['lzma', Buffer.from('5d0000', 'hex'), 'xz'],
+  ])('that is compressed with %s is recognized', async (program, magic, reader = program) => {
     const archive = Buffer.concat([magic, Buffer.alloc(600, 1)]);
-    await expect(readAll(archive, 100)).rejects.toThrow(`the archive is compressed with ${program}`);
+    await expect(readAll(archive, 100)).rejects.toMatchObject({
+      message: `the archive is compressed with ${program}`,
+      hint: expect.stringContaining(`\`${reader} -dc <archive> | ...\``),
+    });
   });
 
   it('with anything after its end is refused', async () => {

@@ -1,25 +1,17 @@
+import { join } from 'node:path';
+
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 
 import { createCommandRunner } from '../../src/console/command-runner.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import * as library from '../../src/index.ts';
+import { verbLibraries } from '../support/library-exports.ts';
 
-/** What a program that uses the library calls instead of each command. */
+const SRC = join(import.meta.dirname, '../../src');
+
+/** What a program that uses the library calls instead of each command of a group. */
 const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
-  adopt: ['adopt'],
-  agent: ['runAgent'],
-  backup: ['backup', 'chooseRepository'],
-  cache: ['listCaches', 'cleanCaches'],
-  cat: ['dump'],
-  check: ['check', 'checkStorage'],
-  compact: ['compact'],
-  copy: ['copySnapshots'],
-  delete: ['deleteSnapshots'],
-  diff: ['diffSnapshots'],
-  doctor: ['diagnose'],
-  du: ['measureUsage'],
-  dump: ['dump'],
   'filter compare': ['compareFilters'],
   'filter export': ['exportMembership'],
   'filter inspect': ['inspectFilter'],
@@ -27,8 +19,6 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
   'filter plan': ['walkPlan'],
   'filter simulate': ['simulateChains'],
   'filter test': ['openMembership', 'parseChunkIds', 'askIds', 'askFiles'],
-  find: ['findEntries'],
-  forget: ['forgetByPolicy'],
   'group activate': ['setGroupState'],
   'group add': ['addGroup'],
   'group copies': ['setCopies'],
@@ -40,10 +30,6 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
   'group rebalance': ['rebalanceGroups'],
   'group recover': ['recoverFromGroups'],
   'group remove': ['removeGroup'],
-  have: ['findContent'],
-  history: ['findHistory'],
-  'import-tar': ['importTar'],
-  init: ['initRepository', 'initRepositoryIfMissing', 'repositoryExists'],
   'key add': ['addRepositoryKey'],
   'key export': ['exportKeys'],
   'key import': ['importKeys'],
@@ -52,48 +38,37 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
   'key remove': ['removeRepositoryKeys'],
   'key rotate': ['rotateMasterKey'],
   'key test': ['testKeyPage'],
-  locate: ['locate'],
-  ls: ['listFiles'],
-  mount: ['mount'],
-  pin: ['pinSnapshots'],
   'realm create': ['createRealm'],
   'realm forget': ['forgetDomain'],
   'realm join': ['joinRealm'],
   'realm leave': ['leaveRealm'],
   'realm publish': ['publish'],
   'realm status': ['realmStatus'],
-  repair: ['repair'],
-  restore: ['restore'],
-  rewrite: ['rewriteSnapshots'],
-  serve: ['serve'],
-  show: ['showSnapshot'],
-  snapshots: ['listSnapshots'],
-  stats: ['collectStats'],
-  tag: ['tagSnapshots'],
-  undelete: ['undeleteSnapshots'],
-  unpin: ['unpinSnapshots'],
-  version: ['VERSION'],
 };
 
-/** They are about the command line itself. */
-const NOT_OPERATIONS = new Set(['completion', 'help', 'filter help', 'group help', 'key help', 'realm help']);
-
-/** The names of all commands that the help lists, without groups: their commands have the name of the group in front. */
-function visibleCommands(parent: Command): string[] {
-  const commands = parent.createHelp().visibleCommands(parent);
-  return commands.flatMap((command) => {
-    const inside = visibleCommands(command).map((name) => `${command.name()} ${name}`);
-    return inside.length > 0 ? inside : [command.name()];
-  });
-}
-
-it('the library has the operation of each command', () => {
-  const commands = visibleCommands(createProgram(createCommandRunner()));
-  expect(commands).toEqual(expect.arrayContaining(['backup', 'key rotate', 'filter plan']));
-  expect(Object.keys(OPERATIONS).toSorted()).toEqual(commands.filter((name) => !NOT_OPERATIONS.has(name)).toSorted());
-  const exported = new Set(Object.keys(library));
-  for (const [command, names] of Object.entries(OPERATIONS)) {
-    expect(names.length, command).toBeGreaterThan(0);
-    for (const name of names) expect(exported, `${command}: ${name}`).toContain(name);
+it('the library has what the folder of each verb offers, and each offers something unless it is about the command line', async () => {
+  const libraries = verbLibraries(SRC);
+  const without = [...libraries].filter(([, file]) => file === undefined).map(([folder]) => folder);
+  expect(without.toSorted()).toEqual(['console', 'verbs/completion']);
+  for (const file of libraries.values()) {
+    const offered = file === undefined ? {} : ((await import(join(SRC, file))) as object);
+    expect(library).toMatchObject(offered);
+    if (file !== undefined) expect(Object.keys(offered), file).not.toEqual([]);
   }
 });
+
+it('the library has the operation of each command of a group', () => {
+  const commands = createProgram(createCommandRunner()).commands.flatMap(commandsOfGroup);
+  expect(commands).toEqual(expect.arrayContaining(['key rotate', 'filter plan']));
+  expect(Object.keys(OPERATIONS).toSorted()).toEqual(commands.toSorted());
+  for (const [command, names] of Object.entries(OPERATIONS)) {
+    expect(names.length, command).toBeGreaterThan(0);
+    for (const name of names) expect(Object.keys(library), `${command}: ${name}`).toContain(name);
+  }
+});
+
+/** The commands in a group that its help lists, with its name. */
+function commandsOfGroup(group: Command): string[] {
+  const commands = group.createHelp().visibleCommands(group);
+  return commands.map((command) => `${group.name()} ${command.name()}`).filter((name) => !name.endsWith(' help'));
+}

@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, it, onTestFinished } from 'vitest';
 
 import { manPagesOf } from '../../src/cli/man-page.ts';
 import { createProgram } from '../../src/cli/program.ts';
@@ -8,15 +11,20 @@ import { formatHelpFooter } from '../../src/console/options/help-footer.ts';
 import type { Verb } from '../../src/console/verb.ts';
 import { complete } from '../../src/verbs/completion/candidates.ts';
 import { readCommandLine } from '../../src/verbs/completion/command-line.ts';
+import { withCommandTable } from '../support/command-table.ts';
 import { jsonPage } from '../support/json-page.ts';
 import { commandSchemas } from '../support/json-schemas.ts';
+import { verbExports } from '../support/library-exports.ts';
+import { makeTemporaryDirectory } from '../support/temp-directory.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
 
 /** Known only here. */
 const weigh: Verb = {
   heading: 'Inspect',
   define(program, runner) {
     program
-      .command('weigh')
+      .command('weigh <snapshot...>')
       .description('Print what a repository weighs. In grams.')
       .option('--heavy', 'round up')
       .addHelpText('after', formatHelpFooter({ examples: [['ldm weigh', 'all of it']], exitCodes: [0, 12] }))
@@ -55,4 +63,23 @@ it('has its messages in the JSON reference if there is a schema beside it', () =
   expect(page).toContain(
     '### `weight`\n\nWhat it weighs.\n\n| field | type | meaning |\n| --- | --- | --- |\n| `grams` |',
   );
+});
+
+it('has a row in the table of commands in the README', () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const row = '| `weigh <snapshot...>` | print what a repository weighs |\n';
+  const withRow = withCommandTable(readme, program);
+  expect(withRow).toContain(row);
+  expect(withRow.replace(row, '')).toBe(readme);
+});
+
+it('is in the library with what its folder offers', async () => {
+  const src = makeTemporaryDirectory();
+  onTestFinished(() => rmSync(src, { recursive: true, force: true }));
+  for (const folder of ['cli', 'verbs/weigh']) mkdirSync(join(src, folder), { recursive: true });
+  writeFileSync(join(src, 'cli/verbs.ts'), "import { defineWeigh } from '../verbs/weigh/command.ts';\n");
+  writeFileSync(join(src, 'verbs/weigh/weigh.ts'), 'export const weigh = (): number => 12;\n');
+  writeFileSync(join(src, 'index.ts'), verbExports(src));
+  const library = (await import(join(src, 'index.ts'))) as { readonly weigh?: () => number };
+  expect(library.weigh?.()).toBe(12);
 });

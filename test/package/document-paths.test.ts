@@ -11,7 +11,7 @@ const PAGES = readdirSync(join(ROOT, 'docs'))
   .map((name) => `docs/${name}`);
 
 /** Files that each verb has, and words that only look like paths. */
-const NO_PATHS = /^(command|report)\.ts$|^schema\.json$|^info\/exclude$|^ldm-backup\/filters$/;
+const NO_PATHS = /^(command|report|library)\.ts$|^schema\.json$|^info\/exclude$|^ldm-backup\/filters$/;
 
 const textOf = (document: string): string => readFileSync(join(ROOT, document), 'utf8');
 

@@ -22,11 +22,12 @@ export function readSources(root, folder = 'src') {
 function importsOf(path, text) {
   const statements =
     /(?:^|\n)(?:import|export)\s+(type\s)?(\*|\{[^}]*\})?[^;'"]*?from\s*'(\.[^']+)'|\bimport\(\s*'(\.[^']+)'\s*\)/g;
-  return [...text.matchAll(statements)].map(([, type, names = '', from, late]) => ({
+  return [...text.matchAll(statements)].map(([statement, type, names = '', from, late]) => ({
     to: relative('.', join(dirname(path), from ?? late)),
     kind: late === undefined ? (type === undefined ? 'value' : 'type') : 'late',
     /** Of an import of the whole module, it is unknown. */
     names: names.startsWith('{') ? namesIn(names) : undefined,
+    passesAll: /^\s*export\s+\*/.test(statement),
   }));
 }
 
@@ -79,11 +80,14 @@ export function circlesOf(sources) {
   return circles.sort((a, b) => b.length - a.length);
 }
 
-/** Exported names that no other file imports; tests count. What a late import loads is looked for as a word. */
+/**
+ * Exported names that no other file imports or passes on; tests count. What a late import loads is looked for as a word.
+ */
 export function unusedExports(sources, tests) {
   const used = new Set();
   for (const { imports, text } of [...sources.values(), ...tests.values()]) {
-    for (const { to, kind, names } of imports) {
+    for (const { to, kind, names, passesAll } of imports) {
+      for (const { name } of passesAll ? (sources.get(to)?.exports ?? []) : []) used.add(`${to} ${name}`);
       const words = kind === 'late' || names === undefined ? (text.match(/\b[A-Za-z_]\w*\b/g) ?? []) : names;
       for (const name of words) used.add(`${to} ${name}`);
     }

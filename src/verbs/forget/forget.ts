@@ -29,7 +29,6 @@ import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export type { RetentionPolicy } from './retention-policy.ts';
-export type { SizeLimit } from './size-limit.ts';
 
 export interface ForgetOptions {
   readonly policy: RetentionPolicy;

@@ -1,6 +1,7 @@
 import { describeProtection } from '../../core/removing/protection.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
-import type { ForgetResult, ForgottenGroup, KeptInGroup, RemovedFromGroup, SizeLimit } from './forget.ts';
+import type { ForgetResult, ForgottenGroup, KeptInGroup, RemovedFromGroup } from './forget.ts';
+import type { SizeLimit } from './size-limit.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';

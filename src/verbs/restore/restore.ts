@@ -43,6 +43,7 @@ import { findPlace } from '../../core/repository/snapshot-path.ts';
 export type { OverwriteMode } from './overwrite.ts';
 export type { RestoreAction, RestoreResult, RestoredEntry } from './restore-result.ts';
 export type { RestoreProblem } from '../../core/session/notices.ts';
+export type { UnsetCount } from './attribute-tally.ts';
 
 /**
  * Patterns are compared with the recorded absolute paths, or with paths below the directory that the selector names.

@@ -32,8 +32,6 @@ export interface LocateOptions extends Partial<LookUpOptions> {
   readonly explains?: boolean;
 }
 
-export type { KnownChunk } from '../../agents/peer.ts';
-
 /** A chunk that was located. */
 export interface LocatedChunk extends LookedUp {
   /** Where it begins in the file; undefined for an id. */

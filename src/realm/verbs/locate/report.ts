@@ -1,5 +1,6 @@
 import { EXIT_ABSENT, EXIT_FAILURE, EXIT_SUCCESS } from '../../../console/exit-codes.ts';
-import type { KnownChunk, LocateResult, LocatedChunk } from './locate.ts';
+import type { KnownChunk } from '../../agents/peer.ts';
+import type { LocateResult, LocatedChunk } from './locate.ts';
 import { formatBytes } from '../../../core/util/format-bytes.ts';
 import type { Output } from '../../../console/output/output.ts';
 import { countNoun, formatCount } from '../../../console/output/words.ts';

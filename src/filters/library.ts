@@ -1,0 +1,14 @@
+export { askFiles, askIds, openMembership, parseChunkIds } from './test/ask.ts';
+export type { ExportedMembership, MembershipAnswer } from './test/ask.ts';
+export { compareFilters } from './compare/compare.ts';
+export type { CompareOptions, CompareResult, StructureResult } from './compare/compare.ts';
+export { exportMembership } from './export/export.ts';
+export type { ExportFormat, ExportOptions, ExportResult } from './export/export.ts';
+export { inspectFilter } from './inspect/inspect.ts';
+export type { InspectResult } from './inspect/inspect.ts';
+export { runLoadTest } from './load-test/load-test.ts';
+export type { LoadTestOptions, LoadTestResult } from './load-test/load-test.ts';
+export { walkPlan } from './plan/plan.ts';
+export type { PlanChoice, PlanRequest, PlanWalk } from './plan/plan.ts';
+export { simulateChains } from './simulate/simulate.ts';
+export type { SimulationOptions, SimulationResult } from './simulate/simulate.ts';

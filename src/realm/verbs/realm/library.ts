@@ -1,0 +1,11 @@
+export { createRealm } from './create.ts';
+export type { CreateRealmOptions, CreatedRealm } from './create.ts';
+export { joinRealm } from './join.ts';
+export type { JoinOptions, JoinResult } from './join.ts';
+export { forgetDomain, leaveRealm } from './leave.ts';
+export type { ForgetDomainOptions, ForgetDomainResult, LeaveResult } from './leave.ts';
+export { publish } from './publish-ranges.ts';
+export type { PublishResult, PublishedRanges } from './publish-ranges.ts';
+export { realmStatus } from './status.ts';
+export type { DomainStatus, RealmStatus } from './status.ts';
+export { openDomainSource } from '../../lending/domain-source.ts';

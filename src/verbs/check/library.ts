@@ -1,0 +1,13 @@
+export { check } from './check.ts';
+export type {
+  AffectedPath,
+  CheckOptions,
+  CheckResult,
+  Disagreement,
+  Finding,
+  Impact,
+  PackProblem,
+  ReadData,
+} from './check.ts';
+export { checkStorage } from './check-storage.ts';
+export type { StorageCheckOptions, StorageCheckResult } from './check-storage.ts';

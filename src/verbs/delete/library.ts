@@ -1,0 +1,2 @@
+export { deleteSnapshots, undeleteSnapshots } from '../../core/removing/delete.ts';
+export type { DeleteOptions, DeleteResult, FreedBytes } from '../../core/removing/delete.ts';

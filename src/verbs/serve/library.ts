@@ -1,0 +1,3 @@
+export { serve } from '../../places/serve/serve.ts';
+export type { ServeOptions } from '../../places/serve/serve.ts';
+export type { Streams } from '../../places/serve/sftp-server.ts';

@@ -30,20 +30,28 @@ export const realmExtension: Extension = {
     const { releaseUnneeded } = await import('./lending/hold-release.ts');
     await releaseUnneeded(context, repository);
   },
-  async checkBorrowed(context, repository, opened, readsData) {
-    const { checkBorrowed } = await import('./lending/borrowed-check.ts');
-    return await checkBorrowed(context, repository, opened, readsData);
+  async check(context, repository, opened, readsData) {
+    const { checkMember } = await import('./lending/member-check.ts');
+    return await checkMember(context, repository, opened, readsData);
   },
-  async findDamagedNotes(repository) {
-    const { findDamagedNotes } = await import('./lending/placed-holds.ts');
-    return await findDamagedNotes(repository);
+  async findMembershipDamage(repository, isFinding) {
+    const { findMembershipDamage } = await import('./lending/member-check.ts');
+    return await findMembershipDamage(repository, isFinding);
+  },
+  async findDamagedHolds(repository, opened) {
+    const { findDamagedHolds } = await import('./lending/damaged-holds.ts');
+    return await findDamagedHolds(repository, opened);
+  },
+  async findHoldProblems(repository, opened) {
+    const { findHoldProblems } = await import('./lending/damaged-holds.ts');
+    return await findHoldProblems(repository, opened);
   },
   async openSource(context) {
     const { openDomainSource } = await import('./lending/domain-source.ts');
     return await openDomainSource(context);
   },
-  async readRealmKey(context, file) {
-    const { readRealmKey } = await import('./domains/read-key.ts');
-    return readRealmKey(context, file);
+  async readParameters(context, options, file) {
+    const { readRealmParameters } = await import('./domains/realm-parameters.ts');
+    return await readRealmParameters(context, options, file);
   },
 };

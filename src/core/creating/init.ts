@@ -16,7 +16,7 @@ import { accessOptions } from '../session/session.ts';
 import type { OperationContext, OtherRepository } from '../session/context.ts';
 import { haveSameChunks, readParameters } from './copied-parameters.ts';
 import type { CopiedParameters } from './copied-parameters.ts';
-import type { RealmParameters } from './realm-parameters.ts';
+import { extension } from '../session/extension.ts';
 import type { RealmFile } from '../session/extension.ts';
 import { NOTHING_SEEN, assertNoneRemembered } from '../session/repository-memory.ts';
 
@@ -117,7 +117,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
   const copyRules = { copies, copiesIfRefs };
   assertRules(copyRules, groups?.length ?? 1);
   if (encryption === 'if-configured') assertNoneRemembered(context);
-  const realm = await realmParameters(context, options);
+  const realm = options.realm && (await extension().readParameters(context, options, options.realm));
   const copied = other === undefined ? undefined : await readParameters(context, other);
   const parameters = { ...DEFAULTS, ...copied, ...options, ...realm };
   assertLevel(parameters.compressionLevel);
@@ -153,13 +153,6 @@ export async function initRepository(context: OperationContext, options: InitOpt
     realmId: realm?.realmId,
     hasSameChunks: copied && sharedKeys !== undefined && haveSameChunks(copied, config),
   };
-}
-
-/** Loaded for a realm only: a backup, which may create the repository, loads this file. */
-async function realmParameters(context: OperationContext, options: InitOptions): Promise<RealmParameters | undefined> {
-  if (options.realm === undefined) return undefined;
-  const { readRealmParameters } = await import('./realm-parameters.ts');
-  return await readRealmParameters(context, options, options.realm);
 }
 
 function assertLevel(level: number): void {

@@ -1,9 +1,9 @@
 import { CorruptDataError, UnsupportedFormatError, isAbsent } from '../errors.ts';
 import type { LdmError } from '../errors.ts';
-import { REALM_NAME } from '../format/layout.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { Listing } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
+import { extensionOf } from '../session/extension.ts';
 import type { Finding, UnreadableFile } from '../session/findings.ts';
 
 /**
@@ -30,12 +30,7 @@ export async function surveyRepository(
   isFinding: (error: unknown) => error is LdmError,
 ): Promise<Survey> {
   const { files } = repository;
-  const findings: Finding[] = [];
-  for (const { name, message: reason, isOutdated } of await files.inspectConfig(isFinding)) {
-    if (isOutdated === true) findings.push({ severity: 'warning', kind: 'config-outdated', name });
-    else findings.push({ severity: 'error', kind: 'config-damaged', name, reason });
-  }
-  findings.push(...(await keyProblems(files, isFinding)), ...(await realmProblems(files, isFinding)));
+  const findings = await problemsAtTop(repository, isFinding);
   findings.push(...commitProblems(listing, isFinding));
   for (const [condemnationId, error] of listing.condemned.damaged) {
     if (!isFinding(error)) throw error;
@@ -122,6 +117,20 @@ function commitProblems({ commits }: Listing, isFinding: (error: unknown) => boo
   });
 }
 
+async function problemsAtTop(
+  repository: Repository,
+  isFinding: (error: unknown) => error is LdmError,
+): Promise<Finding[]> {
+  const { files } = repository;
+  const configs = (await files.inspectConfig(isFinding)).map(({ name, message: reason, isOutdated }): Finding => {
+    if (isOutdated === true) return { severity: 'warning', kind: 'config-outdated', name };
+    return { severity: 'error', kind: 'config-damaged', name, reason };
+  });
+  const keys = await keyProblems(files, isFinding);
+  const membership = (await extensionOf(repository)?.findMembershipDamage(repository, isFinding)) ?? [];
+  return [...configs, ...keys, ...membership];
+}
+
 /** A key file of an unknown version is none of them: a later version of the program can use it. */
 async function keyProblems(files: Repository['files'], isFinding: (error: unknown) => boolean): Promise<Finding[]> {
   const damaged = (await files.unusableKeys()).filter(({ error }) => isFinding(error));
@@ -133,17 +142,4 @@ async function keyProblems(files: Repository['files'], isFinding: (error: unknow
     }),
     ...unused.map((keyId): Finding => ({ severity: 'warning', kind: 'key-unused', keyId })),
   ];
-}
-
-async function realmProblems(
-  files: Repository['files'],
-  isFinding: (error: unknown) => error is LdmError,
-): Promise<Finding[]> {
-  try {
-    await files.readRealm();
-    return [];
-  } catch (error) {
-    if (!isFinding(error)) throw error;
-    return [{ severity: 'error', kind: 'realm-damaged', name: REALM_NAME, reason: error.message }];
-  }
 }

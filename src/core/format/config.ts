@@ -5,6 +5,7 @@ import { encodeChunker, readChunker } from './chunker-config.ts';
 import type { ChunkerConfig } from './chunker-config.ts';
 import { CONFIG_VERSION, FILE_ID_BYTES, MAX_CONFIG_BYTES, MAX_KEY_EPOCH } from './constants.ts';
 import { JsonReader, encodeChecked, hexPattern, isHexKey, isUtcTime, parseChecked, parseJson } from './json-reader.ts';
+import type { RepositoryKind } from './layout.ts';
 
 /** The settings of a repository, chosen when it is created and never changed. */
 export interface RepositoryConfig {
@@ -42,14 +43,16 @@ interface EncryptionConfig {
 }
 
 /** What can be read without a key. */
-export interface ConfigHead {
+export interface ConfigHead extends RepositoryKind {
   readonly repositoryId: string;
-  readonly isEncrypted: boolean;
   readonly isAppendOnly: boolean;
   readonly isSingleWriter: boolean;
   readonly hasGroups: boolean;
-  readonly isInRealm: boolean;
   readonly packHash: RepositoryConfig['packHash'];
+}
+
+export function kindOf({ encryption, realmId }: Pick<RepositoryConfig, 'encryption' | 'realmId'>): RepositoryKind {
+  return { isEncrypted: encryption !== undefined, isInRealm: realmId !== undefined };
 }
 
 /** Seals all but the head of the configuration of an encrypted repository. */

@@ -102,7 +102,6 @@ export const MAX_SNAPSHOT_BYTES: number = 64 * MIB;
 export const MAX_CONFIG_BYTES: number = MIB;
 
 export const KEY_FILE_VERSION = 1;
-export const REALM_KEY_VERSION = 1;
 export const MAX_KEY_FILE_BYTES: number = 64 * 1024;
 /** Host name, user name and label, in UTF-16 code units. */
 export const MAX_KEY_TEXT_LENGTH = 255;

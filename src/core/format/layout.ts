@@ -26,8 +26,14 @@ export const DIRECTORIES = [
   'tmp',
 ] as const;
 
+/** Decides which files there are. */
+export interface RepositoryKind {
+  readonly isEncrypted: boolean;
+  readonly isInRealm: boolean;
+}
+
 /** Returns the directories that a repository of this kind has. */
-export function directoriesOf(kind: { readonly isEncrypted: boolean; readonly isInRealm: boolean }): string[] {
+export function directoriesOf(kind: RepositoryKind): string[] {
   const absent = [
     ...(kind.isEncrypted ? [] : [KEYS_DIRECTORY]),
     ...(kind.isInRealm ? [] : [PLANES_DIRECTORY, HOLDS_DIRECTORY]),
@@ -63,6 +69,11 @@ export const TOP_FILES: ReadonlySet<string> = new Set([
   GROUP_ID_NAME,
   RESERVE_NAME,
 ]);
+
+/** Returns the files at the top of a repository of this kind, without those about groups. */
+export function topFilesOf({ isInRealm }: Pick<RepositoryKind, 'isInRealm'>): string[] {
+  return [CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME, ...(isInRealm ? [REALM_NAME] : [])];
+}
 
 /** `packs/ab/abcdef...` */
 export function packName(id: string): string {
@@ -142,17 +153,6 @@ export function isCommitName(name: string): boolean {
 
 export function snapshotName(id: string): string {
   return `snapshots/${id}`;
-}
-
-/** Says that another repository has a hold for this one. */
-export function holdName(domainId: string, holdId: string): string {
-  return `${HOLDS_DIRECTORY}/${domainId}-${holdId}`;
-}
-
-/** Takes the name of a hold apart. */
-export function parseHoldName(name: string): { readonly domainId: string; readonly holdId: string } {
-  const [domainId, holdId] = baseName(name).split('-') as [string, string];
-  return { domainId, holdId };
 }
 
 /** A list of segments and packs that are about to be removed. */

@@ -14,7 +14,7 @@ import type { EarlierSeals, ResealResult } from './earlier-seals.ts';
 import { withRepository } from '../session/session.ts';
 import { beginPhase } from '../session/progress.ts';
 import type { OperationContext } from '../session/context.ts';
-import { extension } from '../session/extension.ts';
+import { extensionOf } from '../session/extension.ts';
 import type { GroupMoves } from '../copies/group-moves.ts';
 import { deleteExpired } from './kept-deleted.ts';
 
@@ -74,7 +74,7 @@ export async function compact(context: OperationContext, options: CompactOptions
     const plans = rounds.map(({ plan }) => plan);
     const copies = await settle(context, repository, options);
     if (!isDryRun) {
-      await endHolds(context, repository);
+      await extensionOf(repository)?.releaseUnneeded(context, repository);
       await restoreImageAndReserve(repository);
       // Only now nothing is missing but what was removed: no compaction runs while anything is lost.
       await repository.groups?.copyMetadata?.(repository.assertLocked, REMOVED_BY_COMPACTION);
@@ -99,12 +99,6 @@ export async function compact(context: OperationContext, options: CompactOptions
       ...(options.reseal === true ? { reseal: await describeReseal(repository, rounds) } : {}),
     };
   });
-}
-
-/** Ends what other domains keep for this repository and it no longer needs. */
-async function endHolds(context: OperationContext, repository: Repository): Promise<void> {
-  if (repository.config.realmId === undefined) return;
-  await extension().releaseUnneeded(context, repository);
 }
 
 /** Removes copies of packs that are left over in groups, and makes those that are missing. */

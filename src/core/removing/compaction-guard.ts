@@ -5,7 +5,7 @@ import { releaseSnapshots } from '../ldm/fold-release.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import { findDamagedHolds } from './damaged-holds.ts';
+import { extensionOf } from '../session/extension.ts';
 import { walkLive } from '../snapshots/live-walk.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function markTrusted(
     return await markLive(repository, opened);
   } catch (error) {
     if (!(error instanceof RefusedError || error instanceof CorruptDataError)) throw error;
-    const [hold] = await findDamagedHolds(repository, opened);
+    const [hold] = (await extensionOf(repository)?.findDamagedHolds(repository, opened)) ?? [];
     if (hold === undefined) throw error;
     const message = `what is held for the domain ${hold.name} is not known: snapshot ${hold.snapshotId}: ${hold.reason}`;
     throw refused(message, 'end-damaged-hold');

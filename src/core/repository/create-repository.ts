@@ -10,7 +10,7 @@ import type { FilterPlan } from '../ldm/formulas.ts';
 import { FilterState } from '../ldm/filter-state.ts';
 import { writeImage } from '../ldm/image-writer.ts';
 import { LdmFilter } from '../ldm/ldm-filter.ts';
-import { encodeConfig } from '../format/config.ts';
+import { encodeConfig, kindOf } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { CopyRules } from '../format/group-list.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, checkpointName, directoriesOf, KEYS_DIRECTORY } from '../format/layout.ts';
@@ -86,7 +86,7 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
   const password = given.password && typeablePassword(given.password);
   createPackDigest(given.config.packHash);
   openZstd();
-  const kind = { isEncrypted: given.password !== undefined, isInRealm: given.config.realmId !== undefined };
+  const kind = { ...kindOf(given.config), isEncrypted: given.password !== undefined };
   await backend.prepare(directoriesOf(kind), given.config.isSingleWriter);
   const lock = await acquireLock(access, 'exclusive');
   try {

@@ -1,36 +1,22 @@
-import type { Backend, Verify } from '../backend/backend.ts';
-import { isNothingThere } from '../backend/repository-exists.ts';
-import { readSurely } from '../backend/sure-reading.ts';
-import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError } from '../errors.ts';
 import { REALM_NAME } from '../format/layout.ts';
-import { decodeRealmMembership } from '../format/realm-membership.ts';
+import { decodeRealmMembership, encodeRealmMembership } from '../format/realm-membership.ts';
 import type { RealmMembership } from '../format/realm-membership.ts';
-import type { DurableOrder } from './durable-order.ts';
-
-/** A part of an opened repository. */
-interface RealmPlace {
-  readonly files: { sealRealm(membership: RealmMembership): Uint8Array };
-  readonly order: Pick<DurableOrder, 'publishFile' | 'remove'>;
-  readonly assertLocked: Verify;
-}
+import type { Repository } from './repository.ts';
 
 /**
  * Reads the membership of a repository in a realm; undefined if it is no member.
  * @throws CorruptDataError if the file is damaged, or that of another repository
  */
-export async function readRealmFile(
-  backend: Backend,
-  seals: Seals,
-  ids: Pick<RealmMembership, 'repositoryId' | 'realmId'>,
-): Promise<RealmMembership | undefined> {
+export async function readMembership({
+  config: { repositoryId, realmId },
+  files,
+}: Pick<Repository, 'config' | 'files'>): Promise<RealmMembership | undefined> {
+  if (realmId === undefined) return undefined;
+  const expected = { repositoryId, realmId, what: REALM_NAME };
   try {
-    return await readSurely(backend, REALM_NAME, async (from) => {
-      const stored = await from.read(REALM_NAME);
-      return decodeRealmMembership(seals.open('realm', stored), { ...ids, what: REALM_NAME });
-    });
+    return await files.readSealed(REALM_NAME, 'realm', (bytes) => decodeRealmMembership(bytes, expected));
   } catch (error) {
-    if (isNothingThere(error)) return undefined;
     if (!(error instanceof CorruptDataError)) throw error;
     const message = error.message.startsWith(`${REALM_NAME}:`) ? error.message : `${REALM_NAME}: ${error.message}`;
     throw new CorruptDataError(message, { advice: { code: 'join-again' }, cause: error });
@@ -38,12 +24,17 @@ export async function readRealmFile(
 }
 
 /** Makes the repository a member, or changes its membership, durably. The lock is verified right before. */
-export async function writeRealm(repository: RealmPlace, membership: RealmMembership): Promise<void> {
-  const { files, order, assertLocked } = repository;
-  await order.publishFile(REALM_NAME, files.sealRealm(membership), assertLocked);
+export async function writeMembership(
+  { files, order, assertLocked }: Pick<Repository, 'files' | 'order' | 'assertLocked'>,
+  membership: RealmMembership,
+): Promise<void> {
+  await order.publishFile(REALM_NAME, files.seal('realm', encodeRealmMembership(membership)), assertLocked);
 }
 
 /** Ends the membership, durably. No error if there is none. The lock is verified right before. */
-export async function removeRealm({ order, assertLocked }: Omit<RealmPlace, 'files'>): Promise<void> {
+export async function removeMembership({
+  order,
+  assertLocked,
+}: Pick<Repository, 'order' | 'assertLocked'>): Promise<void> {
   await order.remove([REALM_NAME], assertLocked);
 }

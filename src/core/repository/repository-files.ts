@@ -1,11 +1,14 @@
 import type { Backend } from '../backend/backend.ts';
-import { DIRECTORIES, TOP_FILES } from '../format/layout.ts';
 import type { BackendFile } from '../backend/backend.ts';
+import { isNothingThere } from '../backend/repository-exists.ts';
 import { readSurely } from '../backend/sure-reading.ts';
 import { EPOCH_HEADER_BYTES, epochOfHeader } from '../crypto/envelope.ts';
+import type { KeyLabel } from '../crypto/master-key.ts';
 import { CorruptDataError } from '../errors.ts';
 import { PACK_HEADER_BYTES } from '../format/constants.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, REALM_NAME, RESERVE_NAME, directoriesOf } from '../format/layout.ts';
+import { DIRECTORIES, TOP_FILES, directoriesOf, topFilesOf } from '../format/layout.ts';
+import type { RepositoryKind } from '../format/layout.ts';
+import { kindOf } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { FilePlace } from '../store/pack-end.ts';
@@ -22,9 +25,6 @@ import type { Listing } from './listing.ts';
 import { decodeManifest, readManifest, readManifestCopy, readSegment } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
 import type { Snapshot } from '../format/snapshot.ts';
-import { encodeRealmMembership } from '../format/realm-membership.ts';
-import type { RealmMembership } from '../format/realm-membership.ts';
-import { readRealmFile } from './realm-file.ts';
 import { readSnapshots } from './read-snapshots.ts';
 import type { ReadSnapshots, ReadSnapshotsOptions } from './read-snapshots.ts';
 
@@ -32,12 +32,12 @@ import type { ReadSnapshots, ReadSnapshotsOptions } from './read-snapshots.ts';
 export class RepositoryFiles {
   readonly #place: FilePlace;
   readonly #repositoryId: string;
-  readonly #realmId: string | undefined;
+  readonly #kind: RepositoryKind;
 
   constructor(place: FilePlace & { readonly config: RepositoryConfig }) {
     this.#place = place;
     this.#repositoryId = place.config.repositoryId;
-    this.#realmId = place.config.realmId;
+    this.#kind = kindOf(place.config);
   }
 
   /** Lists everything in the repository. `isExact`: as for `listRepository`. */
@@ -105,6 +105,25 @@ export class RepositoryFiles {
       if (isRight(bytes)) return bytes;
       throw new CorruptDataError(`${name} is damaged`);
     });
+  }
+
+  /**
+   * Opens and decodes a file that is sealed with a key of its own. Returns undefined if it does not exist.
+   * @throws CorruptDataError
+   */
+  async readSealed<T>(name: string, label: KeyLabel, decode: (bytes: Uint8Array) => T): Promise<T | undefined> {
+    const { backend, seals } = this.#place;
+    try {
+      return await readSurely(backend, name, async (from) => decode(seals.open(label, await from.read(name))));
+    } catch (error) {
+      if (isNothingThere(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Returns the bytes of such a file. */
+  seal(label: KeyLabel, bytes: Uint8Array): Uint8Array {
+    return this.#place.seals.seal(label, bytes);
   }
 
   /** Reads all snapshots, or all deleted ones that can still be undeleted. */
@@ -179,21 +198,6 @@ export class RepositoryFiles {
     }
   }
 
-  /**
-   * Returns the membership in a realm; undefined if the repository is no member.
-   * @throws CorruptDataError if the file is damaged
-   */
-  async readRealm(): Promise<RealmMembership | undefined> {
-    const { backend, seals } = this.#place;
-    if (this.#realmId === undefined) return undefined;
-    return await readRealmFile(backend, seals, { repositoryId: this.#repositoryId, realmId: this.#realmId });
-  }
-
-  /** Returns the bytes of the file with a membership. */
-  sealRealm(membership: RealmMembership): Uint8Array {
-    return this.#place.seals.seal('realm', encodeRealmMembership(membership));
-  }
-
   async inspectConfig(isFinding: (error: unknown) => boolean): Promise<readonly ConfigProblem[]> {
     const { backend, seals } = this.#place;
     return (await inspectConfig(backend, seals.keys?.masterKeys ?? [], isFinding)).problems;
@@ -202,11 +206,9 @@ export class RepositoryFiles {
   /** Returns the total size of all files in bytes, with that of all copies of packs. */
   async measure(): Promise<number> {
     let sizeBytes = 0;
-    const isInRealm = this.#realmId !== undefined;
-    const names = [CONFIG_NAME, CONFIG_COPY_NAME, RESERVE_NAME, ...(isInRealm ? [REALM_NAME] : [])];
-    const sizes = await this.#place.backend.sizesOf(names);
+    const sizes = await this.#place.backend.sizesOf(topFilesOf(this.#kind));
     for (const size of sizes.values()) sizeBytes += size;
-    for (const directory of directoriesOf({ isEncrypted: true, isInRealm })) {
+    for (const directory of directoriesOf({ ...this.#kind, isEncrypted: true })) {
       for (const file of await this.list(directory)) sizeBytes += file.sizeBytes + (file.copyBytes ?? 0);
     }
     return sizeBytes;

@@ -5,7 +5,7 @@ import type { PackContents } from '../format/pack.ts';
 import type { PackInfo } from '../ldm/pack-table.ts';
 
 import type { OperationContext } from '../session/context.ts';
-import { extension } from '../session/extension.ts';
+import { extensionOf } from '../session/extension.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 
 type AskSizes = Repository['lockedSizesOf'];
@@ -136,9 +136,8 @@ export async function unreliablePackIds(
   trustsUnreachable: boolean = true,
 ): Promise<ReadonlySet<string>> {
   const { packIds } = opened.listing.condemned;
-  if (repository.config.realmId === undefined) return packIds;
-  const distrusted = await extension().distrustedPacks(context, repository, opened, { trustsUnreachable });
-  return new Set([...packIds, ...distrusted]);
+  const distrusted = await extensionOf(repository)?.distrustedPacks(context, repository, opened, { trustsUnreachable });
+  return distrusted === undefined ? packIds : new Set([...packIds, ...distrusted]);
 }
 
 /** The packs that are in no listing, if a group is offline. */

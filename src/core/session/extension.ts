@@ -9,7 +9,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { PathInput } from '../util/byte-string.ts';
 import type { OpenedChunkSource } from './chunk-source.ts';
 import type { OperationContext, PasswordSource } from './context.ts';
-import type { Finding } from './findings.ts';
+import type { Finding, FindingOf } from './findings.ts';
 
 /**
  * What a realm adds to the work on a repository that is a member of it. The engine knows only this record, and nothing of
@@ -48,22 +48,34 @@ export interface Extension {
   ): Promise<readonly T[]>;
   /** Ends what other domains keep for the repository and it no longer needs. */
   releaseUnneeded(context: OperationContext, repository: Repository): Promise<void>;
-  /** Returns from which domains snapshots have borrowed chunks, and what is wrong with that. */
-  checkBorrowed(
+  /** Checks what domains keep for each other. `readsData`: also reads and verifies what others keep. */
+  check(
     context: OperationContext,
     repository: Repository,
     opened: OpenedState,
     readsData: boolean,
-  ): Promise<{ readonly borrowed: readonly BorrowedFrom[]; readonly findings: readonly Finding[] }>;
-  /** Finds notes about what other domains keep that cannot be read. */
-  findDamagedNotes(repository: Pick<Repository, 'files'>): Promise<readonly Finding[]>;
+  ): Promise<CheckedMember>;
+  /** Finds whether the membership cannot be read. Throws errors for which `isFinding` is false. */
+  findMembershipDamage(
+    repository: Repository,
+    isFinding: (error: unknown) => error is LdmError,
+  ): Promise<readonly Finding[]>;
+  /** Finds the lists of what is kept for other domains that cannot be read. */
+  findDamagedHolds(
+    repository: Repository,
+    opened: Pick<OpenedState, 'reader'>,
+  ): Promise<readonly FindingOf<'hold-damaged'>[]>;
+  /** Finds these lists, and the notes about what other domains keep, that cannot be read. */
+  findHoldProblems(repository: Repository, opened: Pick<OpenedState, 'reader'>): Promise<readonly Finding[]>;
   /** Opens the other members, to get chunks from them. */
   openSource(context: OperationContext): Promise<OpenedChunkSource>;
-  /** Reads what all members have in common. `open` asks for a password if the keys are sealed. */
-  readRealmKey(
-    context: OperationContext,
-    file: RealmFile,
-  ): Promise<{ readonly header: RealmHeader; readonly open: () => Promise<RealmSecrets> }>;
+  /**
+   * Reads what a new repository must have in common with the members. Asks for the password of a sealed file only if the
+   * repository may become one.
+   * @throws UsageError if the options choose something of that too
+   * @throws RefusedError if the members are encrypted and this repository is not, or the other way round
+   */
+  readParameters(context: OperationContext, options: AskedParameters, file: RealmFile): Promise<RealmParameters>;
 }
 
 /** Reads chunks that other domains keep. Connects when the first one is needed. */
@@ -93,6 +105,11 @@ export function extension(): Extension {
   return current;
 }
 
+/** Returns what to ask about a repository that may be a member; undefined if it was created without a realm. */
+export function extensionOf({ config }: Pick<Repository, 'config'>): Extension | undefined {
+  return config.realmId === undefined ? undefined : extension();
+}
+
 /** Another repository that may keep chunks for this one. */
 export interface ChunkLender {
   /** False if it surely lacks a chunk, or cannot be asked. */
@@ -111,6 +128,13 @@ export interface OfferedChunk {
   readonly lengthBytes: number;
 }
 
+export interface CheckedMember {
+  readonly borrowed: readonly BorrowedFrom[];
+  /** The names of the domains for which the repository keeps chunks. */
+  readonly heldFor: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
 /** What another domain keeps for this repository. */
 export interface BorrowedFrom {
   readonly domainId: string;
@@ -127,23 +151,20 @@ export interface RealmFile {
   readonly password?: PasswordSource | undefined;
 }
 
-/** What all repositories of a realm have in common, without the keys. */
-export interface RealmHeader {
-  /** 64 hex digits, random. */
-  readonly realmId: string;
-  /** RFC 3339, UTC. */
-  readonly created: string;
-  /** A text by the user. */
-  readonly name?: string | undefined;
-  /** Whether the members are encrypted. An unencrypted repository stores the keys in its configuration in plain text. */
-  readonly isEncrypted: boolean;
-  readonly chunker: ChunkerConfig;
-  readonly chunkHash: 'sha1' | 'sha256';
+/** What the options of a new repository choose. */
+export interface AskedParameters {
+  readonly chunker?: unknown;
+  readonly chunkHash?: unknown;
+  readonly copyParametersFrom?: unknown;
+  readonly encryption?: 'always' | 'never' | 'if-configured';
 }
 
-/** The keys of the members, in hex. */
-export interface RealmSecrets {
-  readonly idKey: string;
-  /** Undefined in a realm of plain repositories. */
-  readonly chunkerKey: string | undefined;
+/** What a new repository takes from a realm. */
+export interface RealmParameters {
+  /** 64 hex digits. */
+  readonly realmId: string;
+  readonly chunker: ChunkerConfig;
+  readonly chunkHash: 'sha1' | 'sha256';
+  /** In hex. `chunkerKey`: undefined in a realm of plain repositories. */
+  readonly keys: { readonly idKey: string; readonly chunkerKey: string | undefined };
 }

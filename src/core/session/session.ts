@@ -6,7 +6,7 @@ import type { OpenedConfig } from '../repository/config-file.ts';
 import { Repository } from '../repository/repository.ts';
 import { SHARED_WAIT_MS } from './context.ts';
 import type { OperationContext } from './context.ts';
-import { extension } from './extension.ts';
+import { extension, extensionOf } from './extension.ts';
 import type { BorrowedChunkReader } from './extension.ts';
 import { groupReporter } from './group-reporter.ts';
 import { assertPermitted, mayRemove } from './permissions.ts';
@@ -64,7 +64,7 @@ class Session {
     const staleness = await repository.staleness();
     if (staleness !== undefined) throw staleness;
     if (!this.#mayWrite) return;
-    if (repository.config.realmId !== undefined) await extension().afterChange(this.#context, repository);
+    await extensionOf(repository)?.afterChange(this.#context, repository);
     await repository.groups?.copyMetadata?.(repository.assertLocked).finally(this.#reportGroups);
     await this.#watch?.end(this.#context.acceptsOlderState === true);
   }

@@ -9,14 +9,7 @@ import { readWholeFile } from '../files/target/whole-file.ts';
 import { decodeConfigHead } from '../format/config.ts';
 import { MAX_CONFIG_BYTES } from '../format/constants.ts';
 import { decodeGroupIdentity } from '../format/group-list.ts';
-import {
-  CONFIG_COPY_NAME,
-  CONFIG_NAME,
-  DIRECTORIES,
-  GROUP_ID_NAME,
-  REALM_NAME,
-  RESERVE_NAME,
-} from '../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, DIRECTORIES, GROUP_ID_NAME, TOP_FILES } from '../format/layout.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringFromBytes, byteStringFromText, fsPath, joinPath } from '../util/byte-string.ts';
 import { pathOf } from '../util/path-node.ts';
@@ -34,11 +27,7 @@ const COMPANIONS = ['locks', 'packs', 'snapshots'].map(byteStringFromText);
 const CONFIG_NAMES = [CONFIG_NAME, CONFIG_COPY_NAME].map(byteStringFromText);
 const GROUP_ID = byteStringFromText(GROUP_ID_NAME);
 /** The names at the top of a repository. Anything else there belongs to the user. */
-const OWN_NAMES = new Set([
-  ...[...DIRECTORIES, REALM_NAME, RESERVE_NAME].map(byteStringFromText),
-  ...CONFIG_NAMES,
-  GROUP_ID,
-]);
+const OWN_NAMES = new Set([...DIRECTORIES, ...TOP_FILES].map(byteStringFromText));
 
 /**
  * Recognizes the repository of a backup among its own sources, where it would make every backup larger. Device and

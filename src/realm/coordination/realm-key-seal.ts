@@ -5,7 +5,7 @@ import { WrongPasswordError } from '../../core/errors.ts';
 import { KEY_SALT_BYTES } from '../../core/format/constants.ts';
 import { encodeSealedRealmKey, packSecrets, realmAssociatedData, unpackSecrets } from '../formats/realm-key.ts';
 import type { RealmKeyFile } from '../formats/realm-key.ts';
-import type { RealmHeader, RealmSecrets } from '../../core/session/extension.ts';
+import type { RealmHeader, RealmSecrets } from '../formats/realm-key.ts';
 
 /** Encodes a realm key file whose keys are sealed under a password: Argon2id and AES-256-GCM, as in key files. */
 export async function sealRealmKey(header: RealmHeader, secrets: RealmSecrets, password: Uint8Array): Promise<Buffer> {

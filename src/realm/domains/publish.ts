@@ -8,6 +8,7 @@ import type { OwnPlane, Publication as PlannedPublication } from '../planes/plan
 import { snapshotsDigest } from '../planes/range-names.ts';
 import { PlaneTracker } from '../planes/plane-tracker.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
+import { readMembership } from '../../core/repository/realm-file.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { canContinue, takeState } from '../../core/saving/checkpointing.ts';
 import type { OperationContext } from '../../core/session/context.ts';
@@ -15,7 +16,7 @@ import { borrowedPacksOf } from '../lending/borrowed-packs.ts';
 import { NotOriginalError, assertKnown } from './own-place.ts';
 import { planeFilesOf } from './plane-files-of.ts';
 import type { OwnPlaneFiles } from './plane-files-of.ts';
-import { membershipOf, withRealm } from './realm.ts';
+import { withRealm } from './realm.ts';
 import type { OpenRealm } from './realm.ts';
 
 /** What was published. */
@@ -31,7 +32,7 @@ const ATTEMPTS = 10;
 /** Publishes what has changed, if the repository is a member of a realm. A failure is a notice: what was done is done. */
 export async function publishChanges(context: OperationContext, repository: Repository): Promise<void> {
   try {
-    if ((await membershipOf(repository)) === undefined) return;
+    if ((await readMembership(repository)) === undefined) return;
     await withRealm(repository, async (realm) => {
       // Its planes would be useless, and no message would say so.
       await assertKnown(realm);

@@ -5,6 +5,7 @@ import type { Coordinator } from '../coordination/coordinator.ts';
 import { RealmRecords, createRealmKeys } from '../coordination/realm-records.ts';
 import type { RealmKeys } from '../coordination/realm-records.ts';
 import type { RealmMembership } from '../../core/format/realm-membership.ts';
+import { readMembership } from '../../core/repository/realm-file.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { assertRealm } from './assert-realm.ts';
 
@@ -12,11 +13,6 @@ import { assertRealm } from './assert-realm.ts';
 export interface OpenRealm extends JoinedRealm {
   readonly coordinator: Coordinator;
   readonly records: RealmRecords;
-}
-
-/** Returns the membership of a repository. Undefined if it is in no realm, or has not joined its realm. */
-export async function membershipOf(repository: Repository): Promise<RealmMembership | undefined> {
-  return repository.config.realmId === undefined ? undefined : await repository.files.readRealm();
 }
 
 /** What is needed to connect to a realm when its repository is closed. */
@@ -34,7 +30,7 @@ export interface JoinedRealm {
  */
 export async function readRealm(repository: Repository, given?: RealmMembership): Promise<JoinedRealm> {
   const realmId = assertRealm(repository.config);
-  const membership = given ?? (await repository.files.readRealm());
+  const membership = given ?? (await readMembership(repository));
   if (membership === undefined) {
     throw new RefusedError('this repository has not joined its realm', { advice: { code: 'join-realm' } });
   }

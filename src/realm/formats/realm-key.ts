@@ -1,14 +1,8 @@
-import type { RealmHeader, RealmSecrets } from '../../core/session/extension.ts';
 import assert from 'node:assert/strict';
 import { UnsupportedFormatError } from '../../core/errors.ts';
 import { encodeChunker, readChunker } from '../../core/format/chunker-config.ts';
-import {
-  FILE_ID_BYTES,
-  KEY_SALT_BYTES,
-  MAX_KEY_FILE_BYTES,
-  MAX_KEY_TEXT_LENGTH,
-  REALM_KEY_VERSION,
-} from '../../core/format/constants.ts';
+import type { ChunkerConfig } from '../../core/format/chunker-config.ts';
+import { FILE_ID_BYTES, KEY_SALT_BYTES, MAX_KEY_FILE_BYTES, MAX_KEY_TEXT_LENGTH } from '../../core/format/constants.ts';
 import {
   JsonReader,
   encodeChecked,
@@ -19,6 +13,27 @@ import {
 } from '../../core/format/json-reader.ts';
 import { encodeKdf, membersBeforeSealed, readKdf } from '../../core/format/kdf-config.ts';
 import type { KdfConfig } from '../../core/format/kdf-config.ts';
+
+/** What all repositories of a realm have in common, without the keys. */
+export interface RealmHeader {
+  /** 64 hex digits, random. */
+  readonly realmId: string;
+  /** RFC 3339, UTC. */
+  readonly created: string;
+  /** A text by the user. */
+  readonly name?: string | undefined;
+  /** Whether the members are encrypted. An unencrypted repository stores the keys in its configuration in plain text. */
+  readonly isEncrypted: boolean;
+  readonly chunker: ChunkerConfig;
+  readonly chunkHash: 'sha1' | 'sha256';
+}
+
+/** The keys of the members, in hex. */
+export interface RealmSecrets {
+  readonly idKey: string;
+  /** Undefined in a realm of plain repositories. */
+  readonly chunkerKey: string | undefined;
+}
 
 /** How the secrets are sealed under a password. */
 export interface RealmSeal {
@@ -40,6 +55,7 @@ export type RealmKeyFile = { readonly header: RealmHeader } & (
     }
 );
 
+const REALM_KEY_VERSION = 1;
 const HEX_256 = hexPattern(FILE_ID_BYTES);
 const SALT = hexPattern(KEY_SALT_BYTES);
 const KEY_BYTES = 32;

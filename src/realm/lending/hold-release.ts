@@ -6,7 +6,7 @@ import { borrowedPacksOf, holdsNeededBy, knowsAllLoans } from './borrowed-packs.
 import type { Domains } from '../domains/domains.ts';
 import { NotOriginalError, assertOriginal } from '../domains/own-place.ts';
 import { forgetHolds, readHoldKeys, readPlacedHolds } from './placed-holds.ts';
-import { membershipOf } from '../domains/realm.ts';
+import { readMembership } from '../../core/repository/realm-file.ts';
 import { nameOfDomain, withDomains } from '../domains/with-domains.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function releaseUnneeded(context: OperationContext, repository: Rep
   };
   try {
     // A domain that has left a realm cannot query it.
-    if ((await membershipOf(repository)) === undefined) return;
+    if ((await readMembership(repository)) === undefined) return;
     await withDomains(context, repository, async (domains, realm) => {
       await assertOriginal(context, realm);
       for (const [domainId, holdIds] of unneeded) {

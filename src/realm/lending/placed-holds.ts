@@ -1,4 +1,4 @@
-import { HOLDS_DIRECTORY, holdName, parseHoldName } from '../../core/format/layout.ts';
+import { HOLDS_DIRECTORY, baseName } from '../../core/format/layout.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { holdIdOf } from '../agents/hold-secrets.ts';
 import { isAbsent, isDamage } from '../../core/errors.ts';
@@ -13,6 +13,17 @@ import type { FindingOf } from '../../core/session/findings.ts';
 type PlacedHolds = Map<string, Set<string>>;
 
 type Place = Pick<Repository, 'order' | 'assertLocked'>;
+
+/** Says that another repository has a hold for this one. */
+function holdName(domainId: string, holdId: string): string {
+  return `${HOLDS_DIRECTORY}/${domainId}-${holdId}`;
+}
+
+/** Takes the name of a hold apart. */
+function parseHoldName(name: string): { readonly domainId: string; readonly holdId: string } {
+  const [domainId, holdId] = baseName(name).split('-') as [string, string];
+  return { domainId, holdId };
+}
 
 /** Notes, durably, that a hold is about to be placed, and the secret that will end it. Returns its id. */
 export async function noteHold({ order, assertLocked }: Place, domainId: string, secret: string): Promise<string> {

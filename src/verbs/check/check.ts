@@ -1,13 +1,13 @@
 import { isDamage } from '../../core/errors.ts';
 import type { PackContents } from '../../core/format/pack.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
-import { REALM_NAME, snapshotName } from '../../core/format/layout.ts';
+import { snapshotName } from '../../core/format/layout.ts';
 import { withoutCondemned } from '../../core/repository/listing.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { findWrongCheckpoints } from '../../core/damage/state-comparison.ts';
 import type { Finding } from '../../core/session/findings.ts';
 import { findDamage } from '../../core/damage/damage-findings.ts';
-import { type BorrowedFrom, extension } from '../../core/session/extension.ts';
+import { type BorrowedFrom, extensionOf } from '../../core/session/extension.ts';
 import { PackCheck, wasReadSound } from '../../core/damage/pack-check.ts';
 import { findCopyProblems } from './copy-problems.ts';
 import { assertReadData, packSelector } from '../../core/damage/pack-selector.ts';
@@ -24,7 +24,6 @@ import type { Notice } from '../../core/session/notices.ts';
 import { assertCountable, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
-import { findHoldProblems } from '../../core/removing/damaged-holds.ts';
 import { findMetadataProblems } from './metadata-problems.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
@@ -129,7 +128,8 @@ async function checkAll({ context, repository, readData, isKnown = () => false }
   const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
   const unindexed = await findUnindexedPacks(repository, opened, survey);
   const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
-  const realm = await checkRealm({ context, repository, readData }, opened);
+  // Of a part of the packs: what other domains keep is in none of them.
+  const member = await extensionOf(repository)?.check(context, repository, opened, readData === true);
   const foreignNames = await repository.files.foreignNames(opened.listing);
   const sizes = new FileSizeCheck();
   const recounted = await repository.openState({ ignoreCheckpoints: true, isExact: true, onTree: sizes.onTree });
@@ -143,39 +143,12 @@ async function checkAll({ context, repository, readData, isKnown = () => false }
     ...(await findCopyProblems(repository, recounted, reports)),
     ...(await findMetadataProblems(repository, readData)),
     ...(await sizes.findings(recounted)),
-    ...realm.findings,
+    ...(member?.findings ?? []),
     ...findMisplaced(foreignNames),
   ];
   const chunksChecked = recounted.state.filter.liveCount;
-  const { borrowed, heldFor } = realm;
+  const { borrowed = [], heldFor = [] } = member ?? {};
   return { findings, reports, snapshotsChecked: survey.snapshotCount, chunksChecked, borrowed, heldFor, foreignNames };
-}
-
-/** What domains of a realm keep for each other. */
-async function checkRealm(
-  { context, repository, readData }: CheckRun,
-  opened: OpenedState,
-): Promise<Pick<CheckResult, 'findings' | 'borrowed' | 'heldFor'>> {
-  if (repository.config.realmId === undefined) return { findings: [], borrowed: [], heldFor: [] };
-  const { listings } = await repository.files.readSnapshots();
-  const heldFor = [...new Set(listings.flatMap(({ snapshot: { hold } }) => (hold === undefined ? [] : [hold.name])))];
-  // A part of the packs: what other domains keep is in none of them.
-  const readsData = readData === true;
-  const { borrowed, findings } = await extension().checkBorrowed(context, repository, opened, readsData);
-  const damaged = await findHoldProblems(repository, opened);
-  const lost = borrowed.length + heldFor.length === 0 ? [] : await findLostMembership(repository);
-  return { borrowed, findings: [...lost, ...findings, ...damaged], heldFor: heldFor.sort() };
-}
-
-/** For a repository that must be a member. A damaged file is found by the survey. */
-async function findLostMembership({ files }: Repository): Promise<Finding[]> {
-  try {
-    if ((await files.readRealm()) !== undefined) return [];
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    return [];
-  }
-  return [{ severity: 'error', kind: 'realm-missing', name: REALM_NAME }];
 }
 
 /** Verifies the small files of the repository, and what the chosen snapshots need. Counts nothing again. */

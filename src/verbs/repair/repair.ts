@@ -15,7 +15,7 @@ import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { withSureListings } from '../../core/repository/sure-listing.ts';
-import { findHoldProblems } from '../../core/removing/damaged-holds.ts';
+import { extensionOf } from '../../core/session/extension.ts';
 import {
   findLostSnapshots,
   repairConfig,
@@ -102,7 +102,7 @@ async function runRepair(context: OperationContext, options: RepairOptions): Pro
       ...findLostSnapshots(opened, findings),
       ...(await findDamage(after, judge.unreadReports)),
       ...(await sizes.findings(after)),
-      ...(await findHoldProblems(repository, after)),
+      ...((await extensionOf(repository)?.findHoldProblems(repository, after)) ?? []),
       ...copiesMissing,
     ];
     return { actions: plan.actions, remaining, dryRun, ...(fetched === undefined ? {} : { fetched }) };

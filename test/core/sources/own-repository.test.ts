@@ -62,6 +62,7 @@ describe('the repository in its own source', () => {
   it.each([
     ['its packs', 'repository/packs'],
     ['a file', 'repository/config.bak'],
+    ['a file that only some have', 'repository/recoveries'],
     ['a directory further down', 'repository/packs/00'],
     ['a link to its packs', 'to-packs'],
     ['something below a link', 'to-packs/00'],
@@ -72,6 +73,7 @@ describe('the repository in its own source', () => {
     write(repository.source, 'a');
     mkdirSync(join(directory, 'repository/packs/00'), { recursive: true });
     symlinkSync('repository/packs', join(directory, 'to-packs'));
+    write(join(directory, 'repository'), 'recoveries');
     cpSync(join(directory, 'repository'), join(directory, 'copy'), { recursive: true });
     await expect(repository.backup({ sources: [source] })).rejects.toMatchObject({ code: 'SOURCE' });
     expect(filesOf(repository, 'snapshots')).toEqual([]);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
+import { readMembership } from '../../../src/core/repository/realm-file.ts';
 import { withRepository } from '../../../src/core/session/session.ts';
 import { createProgress } from '../../../src/core/session/progress.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
@@ -176,7 +177,7 @@ describe('a domain that joins', () => {
     const { records } = await connected(early!);
     const names = [...(await records.members()).members.values()].map((member) => member.value.name);
     expect(names.toSorted()).toEqual([late!.name, 'wanted'].toSorted());
-    const membership = await withRepository(late!.context, 'read', async ({ files }) => files.readRealm());
+    const membership = await withRepository(late!.context, 'read', readMembership);
     expect(membership).toMatchObject({ name: late!.name });
   });
 });

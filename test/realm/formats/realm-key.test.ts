@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CorruptDataError, UnsupportedFormatError, WrongPasswordError } from '../../../src/core/errors.ts';
 import { decodeRealmKey, encodeRealmKey, encodeSealedRealmKey } from '../../../src/realm/formats/realm-key.ts';
 import type { RealmKeyFile, RealmSeal } from '../../../src/realm/formats/realm-key.ts';
-import type { RealmHeader, RealmSecrets } from '../../../src/core/session/extension.ts';
+import type { RealmHeader, RealmSecrets } from '../../../src/realm/formats/realm-key.ts';
 import { decodeRealmMembership, encodeRealmMembership } from '../../../src/core/format/realm-membership.ts';
 import { openRealmKey, sealRealmKey } from '../../../src/realm/coordination/realm-key-seal.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes, isReported } from '../../core/format/damage.ts';

@@ -22,7 +22,8 @@ import type { LookUpOptions, LookedUp } from './look-up.ts';
 import { NeededBy } from './needed-by.ts';
 import { Ranges } from '../../domains/ranges.ts';
 import type { DomainRange, FileRange } from '../../domains/ranges.ts';
-import { membershipOf, withRealm } from '../../domains/realm.ts';
+import { withRealm } from '../../domains/realm.ts';
+import { readMembership } from '../../../core/repository/realm-file.ts';
 
 export interface LocateOptions extends Partial<LookUpOptions> {
   /** A chunk id (40 hex digits), `SEL:path` of a file in a snapshot, or a file on this machine. Undefined: only `range`. */
@@ -106,7 +107,8 @@ async function lookUpAnywhere(
     return { found: await lookUp(opened, NO_DOMAINS, ids, options), questions: 0, ranges: [] };
   }
   try {
-    if ((await membershipOf(repository)) === undefined) throw new CoordinatorError('this repository has not joined it');
+    if ((await readMembership(repository)) === undefined)
+      throw new CoordinatorError('this repository has not joined it');
     return await lookUpInRealm(context, repository, opened, ids, options);
   } catch (error) {
     if (!(error instanceof CoordinatorError)) throw error;

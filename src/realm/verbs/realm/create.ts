@@ -6,7 +6,7 @@ import { UsageError } from '../../../core/errors.ts';
 import { assertReplaceable, createSecretFile } from '../../../core/files/target/replace-file.ts';
 import { MAX_KEY_TEXT_LENGTH } from '../../../core/format/constants.ts';
 import { encodeRealmKey } from '../../formats/realm-key.ts';
-import type { RealmHeader } from '../../../core/session/extension.ts';
+import type { RealmHeader } from '../../formats/realm-key.ts';
 import { sealRealmKey } from '../../coordination/realm-key-seal.ts';
 import { byteStringOf } from '../../../core/util/byte-string.ts';
 import type { PathInput } from '../../../core/util/byte-string.ts';

@@ -7,7 +7,7 @@ import type { DomainMember } from '../../formats/domain-records.ts';
 import type { RealmMembership } from '../../../core/format/realm-membership.ts';
 import { withRepository } from '../../../core/session/session.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
-import { writeRealm } from '../../../core/repository/realm-file.ts';
+import { readMembership, writeMembership } from '../../../core/repository/realm-file.ts';
 import type { Repository } from '../../../core/repository/repository.ts';
 import { assertRealm } from '../../domains/assert-realm.ts';
 import { assertOnlyOne, thisMachine } from '../../domains/own-place.ts';
@@ -65,7 +65,7 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
         await assertOnlyOne(context, realm, options.isMoved === true);
         await register(realm, { name, ...thisMachine(), place: context.backend.location });
         // Only now: a repository that says it is a member must be one.
-        if (!isSame) await writeRealm(repository, membership);
+        if (!isSame) await writeMembership(repository, membership);
         const publication = await publishPlane(repository, realm);
         return { realmId: realm.realmId, domainId: realm.domainId, name, publication };
       },
@@ -83,9 +83,9 @@ function assertDomainName(name: string): void {
 }
 
 /** Undefined also if the file is damaged. */
-async function readEarlier({ files }: Repository): Promise<RealmMembership | undefined> {
+async function readEarlier(repository: Repository): Promise<RealmMembership | undefined> {
   try {
-    return await files.readRealm();
+    return await readMembership(repository);
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
     return undefined;

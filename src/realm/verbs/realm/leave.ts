@@ -9,7 +9,7 @@ import {
   WrongPasswordError,
   isDamage,
 } from '../../../core/errors.ts';
-import { removeRealm } from '../../../core/repository/realm-file.ts';
+import { removeMembership } from '../../../core/repository/realm-file.ts';
 import type { Repository } from '../../../core/repository/repository.ts';
 import type { SnapshotListing } from '../../../core/repository/read-snapshots.ts';
 import { waitingContext } from '../../../core/session/context.ts';
@@ -47,7 +47,7 @@ export async function leaveRealm(context: OperationContext): Promise<LeaveResult
       // A copy must not end the membership of the original. One that was forgotten has no record.
       if ((await realm.records.memberOf(realm.domainId)) !== undefined) await assertOriginal(context, realm);
       await removeDomain(realm, realm.domainId);
-      await removeRealm(repository);
+      await removeMembership(repository);
       return { realmId: realm.realmId, name: realm.membership.name };
     }),
   );

@@ -11,19 +11,19 @@ import type { OperationContext } from '../../../../src/core/session/context.ts';
 import { rotateMasterKey } from '../../../../src/verbs/key/key-rotation.ts';
 import { assertRealm } from '../../../../src/realm/domains/assert-realm.ts';
 import { repair } from '../../../../src/verbs/repair/repair.ts';
-import { removeRealm, writeRealm } from '../../../../src/core/repository/realm-file.ts';
+import { readMembership, removeMembership, writeMembership } from '../../../../src/core/repository/realm-file.ts';
 import { KINDS, newMember, newRealm } from '../../../support/realm.ts';
 
 /** Reads the membership. */
 async function membershipOf(context: OperationContext): Promise<RealmMembership | undefined> {
-  return await withRepository(context, 'read', async ({ files }) => files.readRealm());
+  return await withRepository(context, 'read', readMembership);
 }
 
 async function joinRealm(context: OperationContext, name = 'a'): Promise<RealmMembership> {
   return await withRepository(context, 'exclusive', async (repository) => {
     const { repositoryId } = repository.config;
     const membership = { repositoryId, realmId: assertRealm(repository.config), name, coordinator: '/mnt/realm' };
-    await writeRealm(repository, membership);
+    await writeMembership(repository, membership);
     return membership;
   });
 }
@@ -40,9 +40,9 @@ describe('the membership', () => {
     expect(stored.includes('/mnt/realm')).toBe(kind === 'plain');
     expect((await check(context)).findings).toEqual([]);
     expect((await checkStorage(context)).findings).toEqual([]);
-    await withRepository(context, 'exclusive', removeRealm);
+    await withRepository(context, 'exclusive', removeMembership);
     expect(await membershipOf(context)).toBeUndefined();
-    await withRepository(context, 'exclusive', removeRealm);
+    await withRepository(context, 'exclusive', removeMembership);
   });
 
   it('outlives a rotation of the master key', async () => {
@@ -85,7 +85,7 @@ describe('the membership', () => {
     const membership = await joinRealm(context);
     const stolen = withRepository(context, 'exclusive', async (repository) => {
       for (const { name } of await context.backend.list('locks')) await context.backend.remove(name);
-      await writeRealm(repository, { ...membership, name: 'late' });
+      await writeMembership(repository, { ...membership, name: 'late' });
     });
     await expect(stolen).rejects.toThrow(RefusedError);
     expect(await membershipOf(context)).toEqual(membership);

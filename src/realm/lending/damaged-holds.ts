@@ -1,18 +1,17 @@
-import { isDamage } from '../errors.ts';
-import type { OpenedState } from '../repository/opened-state.ts';
-import type { Repository } from '../repository/repository.ts';
-import { extension } from '../session/extension.ts';
-import type { Finding, FindingOf } from '../session/findings.ts';
+import { isDamage } from '../../core/errors.ts';
+import type { OpenedState } from '../../core/repository/opened-state.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import type { Finding, FindingOf } from '../../core/session/findings.ts';
+import { findDamagedNotes } from './placed-holds.ts';
 
 /**
  * Finds the holds whose list of chunks cannot be read, so that it is not known what they keep. The list of a hold is a tree
  * without directories below it.
  */
 export async function findDamagedHolds(
-  { config, files }: Pick<Repository, 'config' | 'files'>,
+  { files }: Pick<Repository, 'files'>,
   { reader }: Pick<OpenedState, 'reader'>,
 ): Promise<FindingOf<'hold-damaged'>[]> {
-  if (config.realmId === undefined) return [];
   const findings: FindingOf<'hold-damaged'>[] = [];
   const { listings } = await files.readSnapshots();
   for (const { id, snapshot } of listings) {
@@ -30,9 +29,8 @@ export async function findDamagedHolds(
 
 /** Finds what is damaged of the holds here, for other domains, and of the notes about holds of this domain elsewhere. */
 export async function findHoldProblems(
-  repository: Pick<Repository, 'config' | 'files'>,
+  repository: Pick<Repository, 'files'>,
   opened: Pick<OpenedState, 'reader'>,
 ): Promise<Finding[]> {
-  if (repository.config.realmId === undefined) return [];
-  return [...(await findDamagedHolds(repository, opened)), ...(await extension().findDamagedNotes(repository))];
+  return [...(await findDamagedHolds(repository, opened)), ...(await findDamagedNotes(repository))];
 }

@@ -8,7 +8,7 @@ import type { OwnPlane, Publication as PlannedPublication } from '../planes/plan
 import { snapshotsDigest } from '../planes/range-names.ts';
 import { PlaneTracker } from '../planes/plane-tracker.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
-import { readMembership } from '../../core/repository/realm-file.ts';
+import { readMembership } from './membership-file.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { canContinue, takeState } from '../../core/saving/checkpointing.ts';
 import type { OperationContext } from '../../core/session/context.ts';

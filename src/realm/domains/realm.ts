@@ -4,8 +4,8 @@ import { CoordinatorError } from '../coordination/realm-errors.ts';
 import type { Coordinator } from '../coordination/coordinator.ts';
 import { RealmRecords, createRealmKeys } from '../coordination/realm-records.ts';
 import type { RealmKeys } from '../coordination/realm-records.ts';
-import type { RealmMembership } from '../../core/format/realm-membership.ts';
-import { readMembership } from '../../core/repository/realm-file.ts';
+import type { RealmMembership } from '../formats/realm-membership.ts';
+import { readMembership } from './membership-file.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { assertRealm } from './assert-realm.ts';
 

@@ -6,7 +6,7 @@ import { borrowedPacksOf, holdsNeededBy, knowsAllLoans } from './borrowed-packs.
 import type { Domains } from '../domains/domains.ts';
 import { NotOriginalError, assertOriginal } from '../domains/own-place.ts';
 import { forgetHolds, readHoldKeys, readPlacedHolds } from './placed-holds.ts';
-import { readMembership } from '../../core/repository/realm-file.ts';
+import { readMembership } from '../domains/membership-file.ts';
 import { nameOfDomain, withDomains } from '../domains/with-domains.ts';
 
 /**

@@ -2,7 +2,7 @@ import { isDamage } from '../../core/errors.ts';
 import type { LdmError } from '../../core/errors.ts';
 import { REALM_NAME } from '../../core/format/layout.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
-import { readMembership } from '../../core/repository/realm-file.ts';
+import { readMembership } from '../domains/membership-file.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { CheckedMember } from '../../core/session/extension.ts';

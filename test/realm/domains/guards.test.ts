@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
-import { readMembership } from '../../../src/core/repository/realm-file.ts';
+import { readMembership } from '../../../src/realm/domains/membership-file.ts';
 import { withRepository } from '../../../src/core/session/session.ts';
 import { createProgress } from '../../../src/core/session/progress.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';

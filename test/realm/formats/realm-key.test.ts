@@ -5,7 +5,7 @@ import { CorruptDataError, UnsupportedFormatError, WrongPasswordError } from '..
 import { decodeRealmKey, encodeRealmKey, encodeSealedRealmKey } from '../../../src/realm/formats/realm-key.ts';
 import type { RealmKeyFile, RealmSeal } from '../../../src/realm/formats/realm-key.ts';
 import type { RealmHeader, RealmSecrets } from '../../../src/realm/formats/realm-key.ts';
-import { decodeRealmMembership, encodeRealmMembership } from '../../../src/core/format/realm-membership.ts';
+import { decodeRealmMembership, encodeRealmMembership } from '../../../src/realm/formats/realm-membership.ts';
 import { openRealmKey, sealRealmKey } from '../../../src/realm/coordination/realm-key-seal.ts';
 import { expectNoSurprise, expectWholeOnly, findSilentBytes, isReported } from '../../core/format/damage.ts';
 import { testProperty } from '../../support/property.ts';

@@ -23,7 +23,7 @@ import { NeededBy } from './needed-by.ts';
 import { Ranges } from '../../domains/ranges.ts';
 import type { DomainRange, FileRange } from '../../domains/ranges.ts';
 import { withRealm } from '../../domains/realm.ts';
-import { readMembership } from '../../../core/repository/realm-file.ts';
+import { readMembership } from '../../domains/membership-file.ts';
 
 export interface LocateOptions extends Partial<LookUpOptions> {
   /** A chunk id (40 hex digits), `SEL:path` of a file in a snapshot, or a file on this machine. Undefined: only `range`. */

@@ -9,7 +9,7 @@ import {
   WrongPasswordError,
   isDamage,
 } from '../../../core/errors.ts';
-import { removeMembership } from '../../../core/repository/realm-file.ts';
+import { removeMembership } from '../../domains/membership-file.ts';
 import type { Repository } from '../../../core/repository/repository.ts';
 import type { SnapshotListing } from '../../../core/repository/read-snapshots.ts';
 import { waitingContext } from '../../../core/session/context.ts';

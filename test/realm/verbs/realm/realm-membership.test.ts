@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { RefusedError } from '../../../../src/core/errors.ts';
-import type { RealmMembership } from '../../../../src/core/format/realm-membership.ts';
+import type { RealmMembership } from '../../../../src/realm/formats/realm-membership.ts';
 import { check } from '../../../../src/verbs/check/check.ts';
 import { checkStorage } from '../../../../src/verbs/check/check-storage.ts';
 import { withRepository } from '../../../../src/core/session/session.ts';
@@ -11,7 +11,7 @@ import type { OperationContext } from '../../../../src/core/session/context.ts';
 import { rotateMasterKey } from '../../../../src/verbs/key/key-rotation.ts';
 import { assertRealm } from '../../../../src/realm/domains/assert-realm.ts';
 import { repair } from '../../../../src/verbs/repair/repair.ts';
-import { readMembership, removeMembership, writeMembership } from '../../../../src/core/repository/realm-file.ts';
+import { readMembership, removeMembership, writeMembership } from '../../../../src/realm/domains/membership-file.ts';
 import { KINDS, newMember, newRealm } from '../../../support/realm.ts';
 
 /** Reads the membership. */

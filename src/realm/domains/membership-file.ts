@@ -1,8 +1,8 @@
-import { CorruptDataError } from '../errors.ts';
-import { REALM_NAME } from '../format/layout.ts';
-import { decodeRealmMembership, encodeRealmMembership } from '../format/realm-membership.ts';
-import type { RealmMembership } from '../format/realm-membership.ts';
-import type { Repository } from './repository.ts';
+import { CorruptDataError } from '../../core/errors.ts';
+import { REALM_NAME } from '../../core/format/layout.ts';
+import { decodeRealmMembership, encodeRealmMembership } from '../formats/realm-membership.ts';
+import type { RealmMembership } from '../formats/realm-membership.ts';
+import type { Repository } from '../../core/repository/repository.ts';
 
 /**
  * Reads the membership of a repository in a realm; undefined if it is no member.

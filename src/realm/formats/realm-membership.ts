@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { FILE_ID_BYTES, MAX_CONFIG_BYTES, MAX_KEY_TEXT_LENGTH } from './constants.ts';
-import { JsonReader, encodeChecked, hexPattern, parseChecked } from './json-reader.ts';
+import { FILE_ID_BYTES, MAX_CONFIG_BYTES, MAX_KEY_TEXT_LENGTH } from '../../core/format/constants.ts';
+import { JsonReader, encodeChecked, hexPattern, parseChecked } from '../../core/format/json-reader.ts';
 
 /** What a repository knows about its membership in a realm. */
 export interface RealmMembership {

@@ -1,5 +1,6 @@
 import { createProgress } from '../core/session/progress.ts';
-import type { OperationContext, OtherRepository, PasswordSource } from '../core/session/context.ts';
+import type { OperationContext, OtherRepository } from '../core/session/context.ts';
+import type { PasswordSource } from '../core/session/unlock.ts';
 import { UsageError } from '../core/errors.ts';
 import { escapeForTerminal } from './output/display-path.ts';
 import { hasPassword } from './settings/environment.ts';

@@ -1,7 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup } from '../../src/verbs/backup/backup.ts';
-import type { OperationContext, PasswordSource } from '../../src/core/session/context.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import type { PasswordSource } from '../../src/core/session/unlock.ts';
 import { deleteSnapshots } from '../../src/core/removing/delete.ts';
 import { initRepository } from '../../src/core/creating/init.ts';
 import { DurableOrder } from '../../src/core/repository/durable-order.ts';

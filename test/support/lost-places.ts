@@ -3,7 +3,8 @@ import { join } from 'node:path';
 
 import { LocalBackend } from '../../src/core/backend/local-backend.ts';
 import { backup } from '../../src/verbs/backup/backup.ts';
-import type { OperationContext, PasswordSource } from '../../src/core/session/context.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import type { PasswordSource } from '../../src/core/session/unlock.ts';
 import { deleteSnapshots } from '../../src/core/removing/delete.ts';
 import { recoverFromGroups } from '../../src/verbs/group/group-recover.ts';
 import { initRepository } from '../../src/core/creating/init.ts';

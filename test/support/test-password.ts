@@ -1,4 +1,5 @@
-import type { OperationContext, PasswordSource } from '../../src/core/session/context.ts';
+import type { OperationContext } from '../../src/core/session/context.ts';
+import type { PasswordSource } from '../../src/core/session/unlock.ts';
 import { Unlocker } from '../../src/core/repository/keys/unlocker.ts';
 import type { Unlock } from '../../src/core/repository/keys/unlocker.ts';
 

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { OperationContext } from '../../core/session/context.ts';
 
 /** The options of all commands that remove or replace something. */
 export interface RemovalFlags {
@@ -14,7 +13,11 @@ export function addRemovalOptions(command: Command): Command {
     .option('--accept-older-state', 'do it although this machine has seen a newer state of the repository');
 }
 
-export function overriding(context: OperationContext, flags: RemovalFlags): OperationContext {
+/** Adds to the context of an operation what the user overrides. */
+export function overriding<Context extends object>(
+  context: Context,
+  flags: RemovalFlags,
+): Context & { readonly overridesAppendOnly: boolean; readonly acceptsOlderState: boolean | 'once' } {
   return {
     ...context,
     overridesAppendOnly: flags.overrideAppendOnly === true,

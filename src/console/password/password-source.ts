@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NoPasswordError, UsageError } from '../../core/errors.ts';
-import type { PasswordSource } from '../../core/session/context.ts';
+import type { PasswordSource } from '../../core/session/unlock.ts';
 import { isDamagedText } from '../../core/util/byte-string.ts';
 import { expandHome } from '../input/paths.ts';
 import { splitWords } from './split-words.ts';

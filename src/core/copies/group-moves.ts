@@ -14,6 +14,7 @@ import {
 import type { GroupPack, RankTargets } from '../repository/groups/group-packs.ts';
 import type { Repository } from '../repository/repository.ts';
 import { beginPhase } from '../session/progress.ts';
+import type { Caller } from '../session/caller.ts';
 import type { OperationContext } from '../session/context.ts';
 import { changeGroups, findGroup, groupsOf } from './opened-groups.ts';
 import { copiesTolerated, copiesWanted } from './wanted-copies.ts';
@@ -92,7 +93,7 @@ export async function rebalanceGroups(
  * groups stays where it is.
  */
 export async function settleCopies(
-  context: OperationContext,
+  context: Caller,
   repository: Repository,
   { makesCopies, dryRun }: { readonly makesCopies: boolean; readonly dryRun: boolean },
 ): Promise<GroupMoves> {
@@ -109,7 +110,7 @@ export async function settleCopies(
 
 /** Makes the copies that packs lack, and removes those that are left over. Otherwise they stay where they are. */
 export async function settlePacks(
-  context: OperationContext,
+  context: Caller,
   repository: Repository,
   given: { readonly packs: readonly GroupPack[]; readonly wanted: CopiesWanted; readonly dryRun: boolean },
 ): Promise<GroupMoves> {
@@ -145,7 +146,7 @@ export async function removeGroup(context: OperationContext, name: string): Prom
 }
 
 async function movePacks(given: {
-  readonly context: OperationContext;
+  readonly context: Caller;
   readonly repository: Repository;
   readonly packs: readonly GroupPack[];
   readonly rankTargets: RankTargets;
@@ -173,7 +174,7 @@ async function movePacks(given: {
   return resultOf(moves, dryRun);
 }
 
-function beginMoving({ progress }: OperationContext, packs: readonly GroupPack[]): void {
+function beginMoving({ progress }: Caller, packs: readonly GroupPack[]): void {
   beginPhase(progress, 'moving');
   if (progress === undefined) return;
   progress.unit = 'pack';
@@ -181,7 +182,7 @@ function beginMoving({ progress }: OperationContext, packs: readonly GroupPack[]
   progress.bytesTotal = progress.bytesDone + packs.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
 }
 
-function countPack({ progress }: OperationContext, { sizeBytes }: GroupPack): void {
+function countPack({ progress }: Caller, { sizeBytes }: GroupPack): void {
   if (progress === undefined) return;
   progress.filesDone += 1;
   progress.bytesDone += sizeBytes;

@@ -3,9 +3,6 @@ import type { ChunkerParameters } from '../chunking/chunker.ts';
 import { LdmError, NoPasswordError, RepositoryNotFoundError, WrongPasswordError } from '../errors.ts';
 import { NotEncryptedError } from '../session/unlock.ts';
 import type { RepositoryConfig } from '../format/config.ts';
-import { contextAt } from '../session/context.ts';
-import { withRepository } from '../session/session.ts';
-import type { OperationContext, OtherRepository } from '../session/context.ts';
 
 /** What a new repository takes from another one. */
 export interface CopiedParameters {
@@ -18,19 +15,8 @@ export interface CopiedParameters {
   readonly keys: { readonly idKey: string; readonly chunkerKey: string | undefined };
 }
 
-/**
- * Reads the parameters of another repository.
- * @throws LdmError that names the other repository
- */
-export async function readParameters(context: OperationContext, other: OtherRepository): Promise<CopiedParameters> {
-  try {
-    return await withRepository(contextAt(context, other), 'read', async ({ config }) => parametersOf(config));
-  } catch (error) {
-    throw aboutOther(error, other.backend.location);
-  }
-}
-
-function parametersOf({
+/** Returns the parameters of another repository. */
+export function parametersOf({
   chunker,
   chunkHash,
   packHash,
@@ -44,7 +30,7 @@ function parametersOf({
 }
 
 /** The user may not know which of the two repositories an error is about. */
-function aboutOther(error: unknown, place: string): unknown {
+export function aboutOther(error: unknown, place: string): unknown {
   if (error instanceof RepositoryNotFoundError) {
     return new RepositoryNotFoundError(error.message, { advice: { code: 'choose-origin' } });
   }
@@ -56,6 +42,14 @@ function aboutOther(error: unknown, place: string): unknown {
     return new NotEncryptedError(message, { advice: error.advice });
   }
   return error instanceof NoPasswordError ? new NoPasswordError(message, { advice }) : error;
+}
+
+/** Everybody can read the keys of a plain repository, so an encrypted one shares them only with another encrypted one. */
+export function keysToShare(
+  copied: CopiedParameters | undefined,
+  isEncrypted: boolean,
+): CopiedParameters['keys'] | undefined {
+  return (copied?.keys.chunkerKey !== undefined) === isEncrypted ? copied?.keys : undefined;
 }
 
 /** Whether a repository with the same keys cuts files at the same places and gives chunks the same ids. */

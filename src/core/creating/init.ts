@@ -12,9 +12,10 @@ import { assertRules } from '../repository/groups/copy-rules.ts';
 import { assertNoRepository, createRepository, repositoryExists } from '../repository/create-repository.ts';
 import type { NewGroup } from '../repository/groups/group-changes.ts';
 import type { AdviceCode } from '../util/advice.ts';
-import { accessOptions } from '../session/session.ts';
+import { accessOptions, withRepository } from '../session/session.ts';
+import { contextAt } from '../session/context.ts';
 import type { OperationContext, OtherRepository } from '../session/context.ts';
-import { haveSameChunks, readParameters } from './copied-parameters.ts';
+import { aboutOther, haveSameChunks, keysToShare, parametersOf } from './copied-parameters.ts';
 import type { CopiedParameters } from './copied-parameters.ts';
 import { extension } from '../session/extension.ts';
 import type { RealmFile } from '../session/extension.ts';
@@ -166,9 +167,13 @@ function filterOf({ fpr, hashes, capacity }: InitOptions, copied: CopiedParamete
   return { ...given, capacity: capacity ?? copied?.filter.capacity ?? CAPACITY };
 }
 
-/** Everybody can read the keys of a plain repository, so an encrypted one shares them only with another encrypted one. */
-function keysToShare(copied: CopiedParameters | undefined, isEncrypted: boolean): CopiedParameters['keys'] | undefined {
-  return (copied?.keys.chunkerKey !== undefined) === isEncrypted ? copied?.keys : undefined;
+/** @throws LdmError that names the other repository */
+async function readParameters(context: OperationContext, other: OtherRepository): Promise<CopiedParameters> {
+  try {
+    return await withRepository(contextAt(context, other), 'read', async ({ config }) => parametersOf(config));
+  } catch (error) {
+    throw aboutOther(error, other.backend.location);
+  }
 }
 
 function configOf(

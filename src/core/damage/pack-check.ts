@@ -4,14 +4,14 @@ import type { PackReport } from '../store/pack-report.ts';
 import type { PackVerifier } from '../store/pack-verifier.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
 import { Pacer } from '../util/pacer.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 
 /** Packs verified at a time: one is read while another is hashed. */
 const PACKS_AT_ONCE = 2;
 
 /** Verifies all copies of packs, each once, and counts packs in the progress. */
 export class PackCheck {
-  readonly #context: OperationContext;
+  readonly #caller: Caller;
   readonly #packs: Repository['packs'];
   readonly #verifier: PackVerifier;
   readonly #readsData: (pack: PackContents) => boolean;
@@ -19,12 +19,12 @@ export class PackCheck {
 
   /** `listed`: the sizes of packs by id, as they were listed. */
   constructor(
-    context: OperationContext,
+    caller: Caller,
     repository: Pick<Repository, 'packs' | 'packVerifier'>,
     listed: ReadonlyMap<string, number>,
     readsData: (pack: PackContents) => boolean,
   ) {
-    this.#context = context;
+    this.#caller = caller;
     this.#packs = repository.packs;
     this.#verifier = repository.packVerifier(listed);
     this.#readsData = readsData;
@@ -32,8 +32,8 @@ export class PackCheck {
 
   /** Verifies those of the packs that were not verified yet. Returns the reports on all of them. */
   async verify(packs: readonly PackContents[]): Promise<PackReport[]> {
-    const pacer = new Pacer(this.#context);
-    const { progress } = this.#context;
+    const pacer = new Pacer(this.#caller);
+    const { progress } = this.#caller;
     const fresh = packs.filter(({ id }) => !this.#reports.has(id));
     if (progress !== undefined) {
       progress.unit = 'pack';

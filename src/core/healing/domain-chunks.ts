@@ -2,7 +2,7 @@ import { CancelledError, LdmError } from '../errors.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { LastResort } from '../repository/state-reader.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 import { orAborted } from './or-aborted.ts';
 import type { ChunkSource, OfferedChunk } from '../session/chunk-source.ts';
 
@@ -39,7 +39,7 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 export class DomainChunks {
   readonly #options: DomainOptions;
   readonly #hasher: Pick<Repository['hasher'], 'idOf'>;
-  readonly #context: Pick<OperationContext, 'onNotice' | 'signal'>;
+  readonly #caller: Caller;
   readonly #byDomain = new Map<string, { chunks: number; bytes: number }>();
   /** Hex ids. */
   readonly #fetched = new Set<string>();
@@ -48,14 +48,10 @@ export class DomainChunks {
   readonly #kept = new Map<string, Uint8Array>();
   #keptBytes = 0;
 
-  constructor(
-    options: DomainOptions,
-    hasher: Pick<Repository['hasher'], 'idOf'>,
-    context: Pick<OperationContext, 'onNotice' | 'signal'>,
-  ) {
+  constructor(options: DomainOptions, hasher: Pick<Repository['hasher'], 'idOf'>, caller: Caller) {
     this.#options = options;
     this.#hasher = hasher;
-    this.#context = context;
+    this.#caller = caller;
   }
 
   get result(): FetchedChunks {
@@ -92,7 +88,7 @@ export class DomainChunks {
       if (Buffer.compare(this.#hasher.idOf(kind, offered.bytes), id) === 0) return offered;
       const { from: domain } = offered;
       const message = `the domain ${domain} gave wrong bytes for the chunk ${hexId}; they are not used`;
-      this.#context.onNotice?.({ kind: 'domain-problem', domain, chunkId: hexId, message });
+      this.#caller.onNotice?.({ kind: 'domain-problem', domain, chunkId: hexId, message });
       // The source does not leave out the domains that it should.
       if (liars.has(offered.from)) return undefined;
       liars.add(offered.from);
@@ -106,11 +102,11 @@ export class DomainChunks {
     except: ReadonlySet<string>,
   ): Promise<OfferedChunk | undefined> {
     try {
-      return await orAborted(this.#context.signal, async () => this.#options.fromDomains.fetch(id, kind, except));
+      return await orAborted(this.#caller.signal, async () => this.#options.fromDomains.fetch(id, kind, except));
     } catch (error) {
       if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
       const message = `other domains could not be asked for the chunk ${hexId}: ${error.message}`;
-      this.#context.onNotice?.({ kind: 'domain-problem', chunkId: hexId, message });
+      this.#caller.onNotice?.({ kind: 'domain-problem', chunkId: hexId, message });
       return undefined;
     }
   }

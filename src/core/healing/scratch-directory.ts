@@ -2,20 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RefusedError } from '../errors.ts';
-import type { OperationContext } from '../session/context.ts';
 
 /**
  * Runs an operation that changes nothing in the repository: what it stores goes to a temporary directory, which is
  * removed at the end. Packs are sealed there as in the repository.
  * @throws RefusedError if there is no place for temporary files
  */
-export async function withScratchDirectory<T>(
-  context: OperationContext,
-  work: (context: OperationContext) => Promise<T>,
-): Promise<T> {
+export async function withScratchDirectory<T>(work: (scratchDirectory: string) => Promise<T>): Promise<T> {
   const scratchDirectory = makeDirectory();
   try {
-    return await work({ ...context, scratchDirectory });
+    return await work(scratchDirectory);
   } finally {
     rmSync(scratchDirectory, { recursive: true, force: true });
   }

@@ -1,10 +1,11 @@
 import { CorruptDataError, isAbsent } from '../errors.ts';
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 import { isSnapshotWhole } from '../snapshots/live-walk.ts';
 import { replaceSnapshots } from '../saving/replace-snapshots.ts';
 import { forgetSnapshots } from '../session/repository-memory.ts';
+import type { Remembering } from '../session/repository-memory.ts';
 import { recordCommits } from '../saving/manifest-copies.ts';
 
 /*
@@ -14,7 +15,7 @@ import { recordCommits } from '../saving/manifest-copies.ts';
 
 /** Deletes snapshots so that they can be brought back until a time (RFC 3339). */
 export async function deleteUntil(
-  context: OperationContext,
+  context: Caller & Remembering,
   repository: Repository,
   listings: readonly SnapshotListing[],
   until: string,
@@ -27,7 +28,7 @@ export async function deleteUntil(
  * lock, as `replaceSnapshots` does.
  */
 export async function bringBack(
-  context: OperationContext,
+  context: Caller & Remembering,
   repository: Repository,
   kept: SnapshotListing,
 ): Promise<SnapshotListing> {
@@ -41,15 +42,11 @@ export async function bringBack(
 }
 
 /** Returns undefined if the old manifest has been reclaimed or cannot be read: it is not needed. */
-async function moveBack(
-  context: OperationContext,
-  repository: Repository,
-  id: string,
-): Promise<SnapshotListing | undefined> {
+async function moveBack(caller: Caller, repository: Repository, id: string): Promise<SnapshotListing | undefined> {
   try {
     const { snapshot } = await repository.files.readManifest(id, { deleted: true });
     await repository.order.undoDelete([id], repository.assertLocked, async () => isSnapshotWhole(repository, id));
-    await recordCommits(context, repository, [id]);
+    await recordCommits(caller, repository, [id]);
     return { id, snapshot };
   } catch (error) {
     if (isAbsent(error) || error instanceof CorruptDataError) return undefined;
@@ -58,7 +55,7 @@ async function moveBack(
 }
 
 /** Deletes those whose time has passed. Only under the exclusive lock, which the caller holds to reclaim their space. */
-export async function deleteExpired(context: OperationContext, repository: Repository): Promise<void> {
+export async function deleteExpired(context: Remembering, repository: Repository): Promise<void> {
   const { expired } = await findKeptDeleted(repository);
   if (expired.length > 0) await deleteForGood(context, repository, expired);
 }
@@ -75,7 +72,7 @@ export async function findKeptDeleted(
   return { expired: idsOf(kept.filter(isExpired)), held: idsOf(kept.filter((each) => !isExpired(each))) };
 }
 
-async function deleteForGood(context: OperationContext, repository: Repository, ids: readonly string[]): Promise<void> {
+async function deleteForGood(context: Remembering, repository: Repository, ids: readonly string[]): Promise<void> {
   forgetSnapshots(context, repository, ids);
   await repository.order.commitDelete(ids, repository.assertLocked);
   forgetSnapshots(context, repository, ids);

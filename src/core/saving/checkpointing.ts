@@ -2,7 +2,7 @@ import { BackendError, RefusedError } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 
 /** Write a checkpoint if more than one chunk in this many has changed since the last one, ... */
 const CHANGED_PART = 10;
@@ -14,7 +14,7 @@ const SNAPSHOTS_MAX = 16;
  * causes a warning. `opened` is the state before the commits; the call changes it, and keeps it for later work.
  */
 export async function refreshCheckpoint(
-  { context, repository, opened }: { context: OperationContext; repository: Repository; opened: OpenedState },
+  { context, repository, opened }: { context: Caller; repository: Repository; opened: OpenedState },
   chunks: RepositoryChunkSaver,
   snapshotCount = 1,
 ): Promise<void> {

@@ -5,7 +5,7 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { copyManifests } from './manifest-copies.ts';
 import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 import { extension } from '../session/extension.ts';
 import { isSnapshotWhole } from '../snapshots/live-walk.ts';
 
@@ -16,7 +16,7 @@ type Manifests = Parameters<DurableOrder['commitSnapshots']>[0];
  * none. Returns the ids and manifests of the snapshots.
  */
 export async function commitSnapshots(
-  { context, repository }: { readonly context: OperationContext; readonly repository: Repository },
+  { context, repository }: { readonly context: Caller; readonly repository: Repository },
   chunks: RepositoryChunkSaver,
   manifests: Manifests,
   withoutCopy: ReadonlyMap<string, Uint8Array>,

@@ -1,7 +1,7 @@
 import { BackendError, RefusedError } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 
 /**
  * Records commits, and writes copies of their manifests. A snapshot is valid without them, so a failure only causes a
@@ -10,16 +10,16 @@ import type { OperationContext } from '../session/context.ts';
  * lags behind, so it must not be reported
  */
 export async function copyManifests(
-  context: OperationContext,
+  caller: Caller,
   repository: Repository,
   manifests: ReadonlyMap<string, Uint8Array>,
 ): Promise<void> {
-  await recordCommits(context, repository, [...manifests.keys()]);
+  await recordCommits(caller, repository, [...manifests.keys()]);
   try {
     await repository.order.copyManifests(manifests, async () => repository.assertLocked());
   } catch (error) {
-    if (error instanceof RefusedError) warn(context, 'this process has lost its lock');
-    else warnUnlessUnknown(context, error);
+    if (error instanceof RefusedError) warn(caller, 'this process has lost its lock');
+    else warnUnlessUnknown(caller, error);
   }
 }
 
@@ -29,20 +29,20 @@ export async function copyManifests(
  * @throws RefusedError as `copyManifests`
  */
 export async function recordCommits(
-  context: OperationContext,
+  caller: Caller,
   repository: Repository,
   snapshotIds: readonly string[],
 ): Promise<void> {
   if (snapshotIds.length === 0) return;
-  await repository.commits.record(snapshotIds).catch((error: unknown) => warnUnlessUnknown(context, error));
+  await repository.commits.record(snapshotIds).catch((error: unknown) => warnUnlessUnknown(caller, error));
 }
 
-function warnUnlessUnknown(context: OperationContext, error: unknown): void {
+function warnUnlessUnknown(caller: Caller, error: unknown): void {
   if (!(error instanceof BackendError)) throw error;
-  warn(context, error.message);
+  warn(caller, error.message);
 }
 
-function warn({ onNotice }: OperationContext, reason: string): void {
+function warn({ onNotice }: Caller, reason: string): void {
   onNotice?.({ kind: 'manifest-copy-not-written', reason });
 }
 

@@ -1,6 +1,6 @@
 import type { SourceProblem } from '../session/notices.ts';
 import { SourceError } from '../errors.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 import type { BackupTally } from './backup-tally.ts';
 import type { SkippedRepository } from '../sources/own-repository.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
@@ -13,11 +13,7 @@ export function assertAnythingRead(tally: BackupTally, problems: readonly Source
 }
 
 /** Warns about a snapshot without files and about copies of the repository that were left out. */
-export function warnOfSources(
-  { onNotice }: OperationContext,
-  tally: BackupTally,
-  skipped: readonly SkippedRepository[],
-): void {
+export function warnOfSources({ onNotice }: Caller, tally: BackupTally, skipped: readonly SkippedRepository[]): void {
   if (!isAnythingSaved(tally)) onNotice?.({ kind: 'snapshot-without-files' });
   for (const { path, isElsewhere } of skipped) if (isElsewhere) onNotice?.({ kind: 'repository-left-out', path });
 }
@@ -27,16 +23,13 @@ function isAnythingSaved({ filesCount, othersCount }: BackupTally): boolean {
 }
 
 /** Warns because a backup of a damaged repository continues, and may reuse damaged chunks for unchanged files. */
-export function warnOfDamage({ onNotice }: OperationContext, opened: OpenedState): void {
+export function warnOfDamage({ onNotice }: Caller, opened: OpenedState): void {
   const { unreadableCount } = opened.damage;
   if (unreadableCount > 0) onNotice?.({ kind: 'repository-damaged', unreadableCount });
 }
 
 /** Returns a handler for unreadable trees of the parent snapshot: stores them again, and warns about the first. */
-export function damageWarner(
-  { onNotice }: OperationContext,
-  chunks: RepositoryChunkSaver,
-): (treeId: Uint8Array) => void {
+export function damageWarner({ onNotice }: Caller, chunks: RepositoryChunkSaver): (treeId: Uint8Array) => void {
   let isReported = false;
   return (treeId) => {
     // Missing trees were already reported when the repository was opened.

@@ -4,10 +4,11 @@ import type { Snapshot } from '../format/snapshot.ts';
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import type { Repository } from '../repository/repository.ts';
 import { copyManifests } from './manifest-copies.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 import { originalIdOf } from '../snapshots/copies-there.ts';
 import { isSnapshotWhole } from '../snapshots/live-walk.ts';
 import { forgetSnapshots } from '../session/repository-memory.ts';
+import type { Remembering } from '../session/repository-memory.ts';
 
 /** A snapshot and the one that takes its place. */
 export interface ReplacedSnapshot {
@@ -26,7 +27,7 @@ type SnapshotChange = { readonly [Name in keyof Snapshot]?: Snapshot[Name] | und
  * Needs the exclusive lock: two processes that change the same snapshot at once would leave two versions of it.
  */
 export async function replaceSnapshots(
-  context: OperationContext,
+  context: Caller & Remembering,
   repository: Repository,
   listings: readonly SnapshotListing[],
   change: ChangeSnapshot,
@@ -59,7 +60,7 @@ export async function replaceSnapshots(
  * manifest that took their place is there.
  */
 export async function deleteReplaced(
-  context: OperationContext,
+  context: Remembering,
   repository: Repository,
   ids: readonly string[],
 ): Promise<void> {

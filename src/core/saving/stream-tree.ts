@@ -6,7 +6,7 @@ import { NO_ATTRIBUTES } from '../format/tree/tree-entry.ts';
 import type { TreeEntry } from '../format/tree/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringOf } from '../util/byte-string.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 import type { BackupTally } from './backup-tally.ts';
 import { ContentStream } from './content-stream.ts';
 import type { StreamedFile } from './content-stream.ts';
@@ -23,7 +23,7 @@ const STREAM_MODE = 0o600;
 const ROOT = '/' as ByteString;
 
 interface StreamServices {
-  readonly context: OperationContext;
+  readonly context: Caller;
   readonly content: ContentSaver;
   readonly trees: TreeSaver;
   readonly parentTrees: ParentTrees;

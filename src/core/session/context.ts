@@ -1,36 +1,18 @@
 import type { OpenRepositoryOptions } from '../repository/open-options.ts';
-import type { Notice } from './notices.ts';
-import type { Progress } from './progress.ts';
+import type { Caller } from './caller.ts';
 import type { RepositoryMemory } from './memory.ts';
+import type { PasswordSource } from './unlock.ts';
 
-/** Where the password of an encrypted repository comes from. */
-export interface PasswordSource {
-  /** Whether the user has named a source. If not, the user may be asked for it, and may mistype it. */
-  readonly isConfigured: boolean;
-  /** Whether the user has given it for this repository, and not for all. */
-  readonly isForThisRepository?: boolean;
-  /** Whether nothing may be changed in a repository that is not encrypted. Default: it is used where it is needed. */
-  readonly meansEncryption?: boolean;
-  /**
-   * Returns the password. The caller fills it with zeros after use.
-   * @throws NoPasswordError
-   */
-  read(): Promise<Uint8Array>;
-  /** The same for a password that is not in use yet. A user who types it must type it twice. */
-  readNew(): Promise<Uint8Array>;
-}
-
-/** The environment of every operation. */
-export interface OperationContext extends Pick<
-  OpenRepositoryOptions,
-  'backend' | 'lockOwner' | 'lockClock' | 'openPlace' | 'scratchDirectory' | 'storeSizes' | 'threads'
-> {
+/** The environment of every operation: its caller, and how to open the repository. */
+export interface OperationContext
+  extends
+    Caller,
+    Pick<
+      OpenRepositoryOptions,
+      'backend' | 'lockOwner' | 'lockClock' | 'openPlace' | 'scratchDirectory' | 'storeSizes' | 'threads'
+    > {
   /** How long to wait for a lock. Default: one minute, or 0 for an exclusive lock. */
   readonly lockWaitMs?: number | undefined;
-  /** Aborted with a `CancelledError` as its reason. */
-  readonly signal?: AbortSignal | undefined;
-  readonly progress?: Progress | undefined;
-  readonly onNotice?: ((notice: Notice) => void) | undefined;
   /** Only asked if the repository is encrypted. */
   readonly password?: PasswordSource | undefined;
   /** Changes even an append-only repository. */
@@ -42,8 +24,6 @@ export interface OperationContext extends Pick<
   readonly acceptsOlderState?: boolean | 'once' | undefined;
   /** Remembers repositories. Default: nothing is remembered. */
   readonly memory?: RepositoryMemory | undefined;
-  /** Returns a promise while the receiver of results and notices is too slow. Long operations wait for it. */
-  readonly awaitOutput?: (() => Promise<void> | undefined) | undefined;
 }
 
 /** The second repository of an operation, and how to open it. Everything else is as for the first. */

@@ -8,7 +8,8 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { PathInput } from '../util/byte-string.ts';
 import type { OpenedChunkSource } from './chunk-source.ts';
-import type { OperationContext, PasswordSource } from './context.ts';
+import type { OperationContext } from './context.ts';
+import type { PasswordSource } from './unlock.ts';
 import type { Finding, FindingOf } from './findings.ts';
 
 /**

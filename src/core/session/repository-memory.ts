@@ -1,7 +1,6 @@
-import type { SeenRepository } from './memory.ts';
+import type { RepositoryMemory, SeenRepository } from './memory.ts';
 import { RepositoryChangedError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
-import type { OperationContext } from './context.ts';
 
 /** What a machine has seen of a repository that is new to it. */
 export const NOTHING_SEEN: SeenRepository = {
@@ -13,7 +12,11 @@ export const NOTHING_SEEN: SeenRepository = {
   snapshots: new Map(),
 };
 
-type Remembering = Pick<OperationContext, 'memory' | 'backend'>;
+/** What this machine remembers, and the place of a repository. */
+export interface Remembering {
+  readonly memory?: RepositoryMemory | undefined;
+  readonly backend: { readonly location: string };
+}
 
 /** What the files of a repository say it is. */
 interface FoundRepository {

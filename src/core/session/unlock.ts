@@ -4,8 +4,31 @@ import { formsOf, typeablePassword } from '../repository/keys/password-forms.ts'
 import type { UnlockOptions, Unlocked, UnusableKey } from '../repository/keys/key-files.ts';
 import type { KeyStore } from '../repository/keys/key-store.ts';
 import { Unlocker } from '../repository/keys/unlocker.ts';
-import type { OperationContext, PasswordSource } from './context.ts';
+import type { Caller } from './caller.ts';
 import type { Access } from './permissions.ts';
+import type { Remembering } from './repository-memory.ts';
+
+/** Where the password of an encrypted repository comes from. */
+export interface PasswordSource {
+  /** Whether the user has named a source. If not, the user may be asked for it, and may mistype it. */
+  readonly isConfigured: boolean;
+  /** Whether the user has given it for this repository, and not for all. */
+  readonly isForThisRepository?: boolean;
+  /** Whether nothing may be changed in a repository that is not encrypted. Default: it is used where it is needed. */
+  readonly meansEncryption?: boolean;
+  /**
+   * Returns the password. The caller fills it with zeros after use.
+   * @throws NoPasswordError
+   */
+  read(): Promise<Uint8Array>;
+  /** The same for a password that is not in use yet. A user who types it must type it twice. */
+  readNew(): Promise<Uint8Array>;
+}
+
+/** What it takes to open an encrypted repository. */
+export interface Unlocking extends Caller {
+  readonly password?: PasswordSource | undefined;
+}
 
 /** There is a password for a repository that is not encrypted. */
 export class NotEncryptedError extends LdmError {
@@ -21,7 +44,7 @@ const ATTEMPTS = 3;
  * @throws WrongPasswordError
  */
 export async function withPassword<T>(
-  { password: source, onNotice }: OperationContext,
+  { password: source, onNotice }: Unlocking,
   use: (password: Uint8Array) => Promise<T>,
 ): Promise<T> {
   if (source === undefined) throw new NoPasswordError('the repository is encrypted, and no password was given');
@@ -69,7 +92,7 @@ export async function withNewPassword<T>(
 }
 
 /** Reports each key file that cannot be used once. */
-function unlockOptions({ signal, onNotice }: OperationContext): UnlockOptions {
+function unlockOptions({ signal, onNotice }: Caller): UnlockOptions {
   const reported = new Set<string>();
   const onUnusable = ({ id, error }: UnusableKey): void => {
     if (!reported.has(id)) onNotice?.({ kind: 'key-unusable', keyId: id, reason: error.message });
@@ -80,7 +103,7 @@ function unlockOptions({ signal, onNotice }: OperationContext): UnlockOptions {
 
 /** Runs `use` with the master key that the password opens, and with the password. */
 export async function withUnlocked<T>(
-  context: OperationContext,
+  context: Unlocking,
   store: KeyStore,
   use: (unlocked: Unlocked, password: Uint8Array) => Promise<T>,
 ): Promise<T> {
@@ -115,7 +138,10 @@ export function assertFullRole({ keyId, role }: Unlocked, what: string): void {
  * reveals nothing.
  * @throws NotEncryptedError
  */
-export function assertPasswordUsed({ password, backend, onNotice }: OperationContext, access: Access): void {
+export function assertPasswordUsed(
+  { password, backend, onNotice }: Unlocking & Pick<Remembering, 'backend'>,
+  access: Access,
+): void {
   if (password?.isConfigured !== true) return;
   const isReading = access === 'read' || access === 'list';
   if (password.isForThisRepository === true || (password.meansEncryption === true && !isReading)) {
@@ -130,7 +156,7 @@ export function assertPasswordUsed({ password, backend, onNotice }: OperationCon
 const unlockedBy = new WeakMap<PasswordSource, UnlockedRepositories>();
 
 /** Returns how to unlock an encrypted repository; undefined if there is no source of passwords. */
-export function unlockerOf(context: OperationContext): Unlocker | undefined {
+export function unlockerOf(context: Unlocking & Pick<Remembering, 'memory'>): Unlocker | undefined {
   const { password, memory } = context;
   if (password === undefined) return undefined;
   const firstOf = (place: string, repositoryId: string): string | undefined =>

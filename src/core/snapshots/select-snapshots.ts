@@ -3,7 +3,7 @@ import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { byteStringOf, textOf } from '../util/byte-string.ts';
 import { isInFuture } from '../util/calendar-span.ts';
 import { formatTime } from '../util/format-time.ts';
-import type { OperationContext } from '../session/context.ts';
+import type { Caller } from '../session/caller.ts';
 import { lostMessage } from '../repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import { PREFIX_DIGITS_MIN, listingsNear } from './listings-by-id.ts';
@@ -54,7 +54,7 @@ const SHOWN_MAX = 20;
  * filter, versions of the same snapshot as one. An id must match the filter too.
  */
 export function selectSnapshot(
-  context: OperationContext,
+  caller: Caller,
   snapshots: ReadSnapshots,
   name: string,
   { filter = {}, isDeleting = false }: SelectionOptions = {},
@@ -67,11 +67,11 @@ export function selectSnapshot(
     back: Number(latest[1] ?? 0),
     isFiltered: listings.length < backups.length,
   });
-  warnOfFuture(context, listings);
+  warnOfFuture(caller, listings);
   const groups = new Map(listings.map((listing) => [groupKey(listing.snapshot), listing]));
   if (groups.size > 1) {
     if (isDeleting) throw ambiguousLatest(name, [...groups.values()]);
-    context.onNotice?.({ kind: 'latest-among-groups', name, snapshot: found, groupCount: groups.size });
+    caller.onNotice?.({ kind: 'latest-among-groups', name, snapshot: found, groupCount: groups.size });
   }
   return found;
 }
@@ -82,14 +82,14 @@ export function selectSnapshot(
  * @throws SnapshotNotFoundError if nothing matches
  */
 export function selectSnapshots(
-  context: OperationContext,
+  caller: Caller,
   snapshots: ReadSnapshots,
   { selectors, filter = {} }: SnapshotChoice,
   isDeleting = false,
 ): SnapshotListing[] {
   const selected = new Map<string, SnapshotListing>();
   for (const selector of selectors) {
-    const listing = selectSnapshot(context, snapshots, selector, { filter, isDeleting });
+    const listing = selectSnapshot(caller, snapshots, selector, { filter, isDeleting });
     selected.set(listing.id, listing);
   }
   if (selectors.length > 0) return [...selected.values()];
@@ -123,7 +123,7 @@ export function assertAllReadable({ damaged }: ReadSnapshots): void {
 }
 
 /** Warns about snapshots dated in the future: each of them stays the latest until its date has passed. */
-export function warnOfFuture({ onNotice }: OperationContext, listings: readonly SnapshotListing[]): void {
+export function warnOfFuture({ onNotice }: Caller, listings: readonly SnapshotListing[]): void {
   const snapshots = futureSnapshots(listings);
   if (snapshots.length > 0) onNotice?.({ kind: 'dated-in-future', snapshots });
 }

@@ -2,7 +2,7 @@ import { MissingPackageError, UsageError } from '../../core/errors.ts';
 import type { FilterName } from '../family/membership-filter.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import { CONTENDERS } from './contenders.ts';
 import { measureStructure } from './measure-structure.ts';
 import type { StructureResult } from './measure-structure.ts';
@@ -47,17 +47,17 @@ export interface CompareResult {
  * @throws UsageError if a structure does not exist
  */
 export async function compareFilters(
-  context: Pick<OperationContext, 'progress' | 'signal'>,
+  caller: Pick<Caller, 'progress' | 'signal'>,
   options: CompareOptions,
   onStructure: (result: StructureResult) => void = () => undefined,
 ): Promise<CompareResult> {
   const { elements, falsePositiveRate, seed, rounds } = options;
   const contenders = selectContenders(options.structures ?? STRUCTURE_NAMES);
-  const pacer = new Pacer(context);
+  const pacer = new Pacer(caller);
   const structures: StructureResult[] = [];
   const unavailable: UnavailableStructure[] = [];
   for (const contender of contenders) {
-    beginPhase(context.progress, `measuring ${contender.name}`);
+    beginPhase(caller.progress, `measuring ${contender.name}`);
     const reason = reasonForAbsence(contender);
     if (reason !== undefined) {
       unavailable.push({ name: contender.name, reason });

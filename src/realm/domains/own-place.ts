@@ -6,10 +6,10 @@ import { LdmError, RefusedError } from '../../core/errors.ts';
 import type { DomainMember } from '../formats/domain-records.ts';
 import { inspectConfigHeads } from '../../core/repository/config-copies.ts';
 import { openPlace } from '../../core/repository/open-place.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { OpenRepositoryOptions } from '../../core/repository/open-options.ts';
 import type { OpenRealm } from './realm.ts';
 
-type Backend = OperationContext['backend'];
+type Place = Pick<OpenRepositoryOptions, 'backend' | 'openPlace'>;
 type Machine = Pick<DomainMember, 'host' | 'machine'>;
 
 /** The realm does not know this repository at this place: it may be a copy. */
@@ -21,13 +21,13 @@ export class NotOriginalError extends RefusedError {}
  * @throws NotOriginalError
  * @throws CoordinatorError
  */
-export async function assertOriginal({ backend }: OperationContext, realm: OpenRealm): Promise<void> {
+export async function assertOriginal({ backend }: Pick<Place, 'backend'>, realm: OpenRealm): Promise<void> {
   const reason = whyNotOriginal(await assertKnown(realm), backend);
   if (reason !== undefined) throw new NotOriginalError(reason, { advice: { code: 'join-here' } });
 }
 
 /** Returns why the repository at this place is not the one that the realm knows; undefined if it is. */
-export function whyNotOriginal(known: DomainMember, backend: Backend): string | undefined {
+export function whyNotOriginal(known: DomainMember, backend: Place['backend']): string | undefined {
   return isThere(known, backend) ? undefined : `the realm knows this repository at ${known.place} on ${known.host}`;
 }
 
@@ -46,15 +46,11 @@ export async function assertKnown({ records, domainId }: OpenRealm): Promise<Dom
  * @param isMoved - the user says that the repository was moved, where that cannot be seen
  * @throws RefusedError if the realm knows this repository at another place and it may still be in use there
  */
-export async function assertOnlyOne(
-  context: OperationContext,
-  { records, domainId }: OpenRealm,
-  isMoved: boolean,
-): Promise<void> {
+export async function assertOnlyOne(own: Place, { records, domainId }: OpenRealm, isMoved: boolean): Promise<void> {
   const known = await records.memberOf(domainId);
-  if (known === undefined || isThere(known, context.backend)) return;
+  if (known === undefined || isThere(known, own.backend)) return;
   const isLocal = isThisMachine(known) && known.place.startsWith('/');
-  if (isLocal && (await isRepositoryAt(context, known.place, domainId))) {
+  if (isLocal && (await isRepositoryAt(own, known.place, domainId))) {
     throw new RefusedError(`another copy of this repository is a member: ${known.place}`, {
       hint: 'Remove one of the two, or let the other one leave the realm.',
     });
@@ -67,9 +63,9 @@ export async function assertOnlyOne(
 }
 
 /** Whether the repository with this id, or what is left of it, is at a place. */
-export async function isRepositoryAt(context: OperationContext, place: string, domainId: string): Promise<boolean> {
+export async function isRepositoryAt(own: Pick<Place, 'openPlace'>, place: string, domainId: string): Promise<boolean> {
   try {
-    const backend = await openPlace(place, context.openPlace);
+    const backend = await openPlace(place, own.openPlace);
     return (await inspectConfigHeads(backend)).head.repositoryId === domainId;
   } catch (error) {
     if (error instanceof LdmError) return false;
@@ -100,7 +96,7 @@ function machineIdentity(): string | undefined {
 }
 
 /** A place that is no directory is the same for all machines. A directory may have another path now. */
-function isThere(known: DomainMember, { location, localDirectory }: Backend): boolean {
+function isThere(known: DomainMember, { location, localDirectory }: Place['backend']): boolean {
   if (localDirectory === undefined) return known.place === location;
   return isThisMachine(known) && (known.place === location || isSameFile(known.place, location));
 }

@@ -11,7 +11,7 @@ import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { readMembership } from './membership-file.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { canContinue, takeState } from '../../core/saving/checkpointing.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import { borrowedPacksOf } from '../lending/borrowed-packs.ts';
 import { NotOriginalError, assertKnown } from './own-place.ts';
 import { planeFilesOf } from './plane-files-of.ts';
@@ -30,7 +30,7 @@ export interface Publication {
 const ATTEMPTS = 10;
 
 /** Publishes what has changed, if the repository is a member of a realm. A failure is a notice: what was done is done. */
-export async function publishChanges(context: OperationContext, repository: Repository): Promise<void> {
+export async function publishChanges({ onNotice }: Caller, repository: Repository): Promise<void> {
   try {
     if ((await readMembership(repository)) === undefined) return;
     await withRealm(repository, async (realm) => {
@@ -41,7 +41,7 @@ export async function publishChanges(context: OperationContext, repository: Repo
   } catch (error) {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
     const mustJoin = error instanceof NotOriginalError;
-    context.onNotice?.({ kind: 'plane-not-published', reason: error.message, mustJoin });
+    onNotice?.({ kind: 'plane-not-published', reason: error.message, mustJoin });
   }
 }
 

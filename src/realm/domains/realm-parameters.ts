@@ -8,8 +8,9 @@ import type { AskedParameters, RealmFile, RealmParameters } from '../../core/ses
 import { openRealmKey } from '../coordination/realm-key-seal.ts';
 import { byteStringOf, fsPath, textOf } from '../../core/util/byte-string.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import { withPassword } from '../../core/session/unlock.ts';
+import type { Unlocking } from '../../core/session/unlock.ts';
 
 const OTHERS_READ = 0o044;
 
@@ -20,7 +21,7 @@ const OTHERS_READ = 0o044;
  * @throws RefusedError if the realm is for encrypted repositories and this one is not, or the other way round
  */
 export async function readRealmParameters(
-  context: OperationContext,
+  context: Unlocking,
   { chunker, chunkHash, copyParametersFrom, encryption = 'if-configured' }: AskedParameters,
   realm: RealmFile,
 ): Promise<RealmParameters> {
@@ -55,7 +56,7 @@ function assertSameEncryption(realm: RealmHeader, isEncrypted: boolean): void {
  * @throws CorruptDataError if it is no realm key file, or is damaged
  */
 function readRealmKey(
-  context: OperationContext,
+  caller: Caller,
   { file, password }: RealmFile,
 ): { readonly header: RealmHeader; readonly open: () => Promise<RealmSecrets> } {
   const path = byteStringOf(file);
@@ -63,7 +64,7 @@ function readRealmKey(
   const { header } = key;
   if (key.secrets !== undefined) {
     const { secrets } = key;
-    warnIfReadable(context, path);
+    warnIfReadable(caller, path);
     return { header, open: async () => secrets };
   }
   const open = async (): Promise<RealmSecrets> => {
@@ -72,7 +73,7 @@ function readRealmKey(
         advice: { code: 'give-realm-password' },
       });
     }
-    return await withPassword({ ...context, password }, async (given) => openRealmKey(key, given));
+    return await withPassword({ ...caller, password }, async (given) => openRealmKey(key, given));
   };
   return { header, open };
 }
@@ -90,7 +91,7 @@ function decode(bytes: Uint8Array, what: string): RealmKeyFile {
 }
 
 /** As for a password file: who can read the keys can find out which known files the members have. */
-function warnIfReadable({ onNotice }: OperationContext, path: ByteString): void {
+function warnIfReadable({ onNotice }: Caller, path: ByteString): void {
   const { mode } = statSync(fsPath(path));
   if ((mode & OTHERS_READ) !== 0) onNotice?.({ kind: 'realm-file-readable', path, mode: mode & 0o777 });
 }

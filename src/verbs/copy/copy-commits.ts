@@ -7,7 +7,7 @@ import type { Repository } from '../../core/repository/repository.ts';
 import { manifestsWithoutCopy } from '../../core/saving/manifest-copies.ts';
 import type { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
 import { commitSnapshots, withLenders } from '../../core/saving/commit-snapshots.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import { originalIdOf } from '../../core/snapshots/copies-there.ts';
 import type { CopiesThere } from '../../core/snapshots/copies-there.ts';
 import type { CopyAmount } from './estimate.ts';
@@ -28,7 +28,7 @@ interface MarkedCopy extends Pick<PendingCopy, 'snapshot'> {
 
 interface CommitServices {
   /** Of the destination. */
-  readonly context: OperationContext;
+  readonly context: Caller;
   readonly repository: Repository;
   readonly opened: OpenedState;
   readonly chunks: RepositoryChunkSaver;

@@ -10,7 +10,7 @@ import { refreshCheckpoint } from '../../core/saving/checkpointing.ts';
 import { haveSameChunker, haveSameIds } from '../../core/saving/chunker-of.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import type { CopierServices } from './content-copier.ts';
 import { CopiesThere, originalIdOf } from '../../core/snapshots/copies-there.ts';
 import { CopyCommits } from './copy-commits.ts';
@@ -212,9 +212,9 @@ export class CopyRun {
 /** Counts what is read and written, to commit after enough of it. */
 class CountedWork {
   bytes = 0;
-  readonly #progress: OperationContext['progress'];
+  readonly #progress: Caller['progress'];
 
-  constructor({ progress }: OperationContext) {
+  constructor({ progress }: Caller) {
     this.#progress = progress;
   }
 

@@ -70,7 +70,12 @@ export async function copySnapshots(context: OperationContext, options: CopyOpti
   });
 }
 
-async function copyBetween(sides: CopySides, options: CopyOptions): Promise<CopyResult> {
+interface OpenedSides extends CopySides {
+  readonly context: OperationContext;
+  readonly there: OperationContext;
+}
+
+async function copyBetween(sides: OpenedSides, options: CopyOptions): Promise<CopyResult> {
   const { context, source, there, destination } = sides;
   assertDifferent(sides);
   beginPhase(context.progress, 'opening');
@@ -87,7 +92,7 @@ async function copyBetween(sides: CopySides, options: CopyOptions): Promise<Copy
 }
 
 /** The places may differ if one is a symlink, and a copy of the files of a repository is the same repository. */
-function assertDifferent({ context, source, there, destination }: CopySides): void {
+function assertDifferent({ context, source, there, destination }: OpenedSides): void {
   if (source.config.repositoryId !== destination.config.repositoryId) return;
   const [from, to] = [context.backend.location, there.backend.location];
   const message =

@@ -1,5 +1,5 @@
 import { Repository } from '../../core/repository/repository.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import { chunkerOf, haveSameChunker, haveSameIds } from '../../core/saving/chunker-of.ts';
 import { ChunkCopier } from './chunk-copier.ts';
 import type { CopierServices } from './content-copier.ts';
@@ -45,8 +45,8 @@ function newCopier({ source, destination }: CopySides, services: CopierServices)
 
 /** Two repositories. The notices of `context` are about neither, those of `there` about the destination. */
 export interface CopySides {
-  readonly context: OperationContext;
+  readonly context: Caller;
   readonly source: Repository;
-  readonly there: OperationContext;
+  readonly there: Caller;
   readonly destination: Repository;
 }

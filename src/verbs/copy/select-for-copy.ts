@@ -3,7 +3,7 @@ import { SnapshotNotFoundError } from '../../core/errors.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { lostMessage } from '../../core/repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-snapshots.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import { assertCountable, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
@@ -28,12 +28,12 @@ export interface CopySelection {
 
 /** Finds the snapshots to be copied. `opened`: the state of the source. */
 export function selectForCopy(
-  context: OperationContext,
+  caller: Caller,
   opened: OpenedState,
   all: ReadSnapshots,
   { selectors = [], filter = {} }: CopySelection,
 ): SelectedSnapshots {
-  const named = new Set(selectors.map((name) => selectSnapshot(context, all, name, { filter }).id));
+  const named = new Set(selectors.map((name) => selectSnapshot(caller, all, name, { filter }).id));
   assertCountable(selectors, opened.damage.lostSnapshots);
   const isMeant = ({ id, snapshot }: SnapshotListing): boolean =>
     selectors.length > 0 ? named.has(id) : snapshot.hold === undefined && matchesFilter(snapshot, filter);

@@ -2,7 +2,7 @@ import { copyAddress, baseName, packName } from '../../core/format/layout.ts';
 import type { GroupPack } from '../../core/repository/groups/group-packs.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import type { Finding } from '../../core/session/findings.ts';
 import { groupNameOf } from '../../core/copies/opened-groups.ts';
 import type { PackJudge } from './pack-judge.ts';
@@ -15,7 +15,7 @@ import type { RepairPlan } from './repair-plan.ts';
  */
 export async function repairCopies(
   plan: RepairPlan,
-  context: OperationContext,
+  caller: Caller,
   found: { readonly repository: Repository; readonly opened: OpenedState; readonly judge: PackJudge },
 ): Promise<Finding[]> {
   const { repository, opened, judge } = found;
@@ -32,11 +32,11 @@ export async function repairCopies(
   const packs = listed
     .map((pack) => withoutDamaged(pack, judge))
     .filter(({ id, copies, damaged }) => damaged !== undefined || homesOf(copies).size < wanted(id));
-  const predicted = await settlePacks(context, repository, { packs, wanted, dryRun: true });
+  const predicted = await settlePacks(caller, repository, { packs, wanted, dryRun: true });
   const { packsChanged: packCount } = predicted;
   if (packCount > 0) {
     plan.add({ kind: 'copies-made', packCount }, async () =>
-      settlePacks(context, repository, { packs, wanted, dryRun: false }),
+      settlePacks(caller, repository, { packs, wanted, dryRun: false }),
     );
   }
   for (const [packId, copyIds] of judge.damagedCopies) {

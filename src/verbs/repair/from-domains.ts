@@ -7,7 +7,7 @@ import type { Repository } from '../../core/repository/repository.ts';
 import type { StateReader } from '../../core/repository/state-reader.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import { EntrySet } from '../../core/snapshots/live-walk.ts';
 import { ChunkGatherer } from '../../core/healing/chunk-gatherer.ts';
 import { DomainChunks } from '../../core/healing/domain-chunks.ts';
@@ -22,25 +22,25 @@ import { predictState } from './prediction.ts';
  * interruption leaves at most packs that no segment lists, or chunks that are stored twice.
  */
 export async function fetchLost(
-  context: OperationContext,
+  caller: Caller,
   repository: Repository,
   options: DomainOptions & { readonly opened: OpenedState; readonly survey: PackSurvey; readonly dryRun: boolean },
 ): Promise<FetchedChunks> {
   const { opened, survey, dryRun } = options;
-  const chunks = new DomainChunks(options, repository.hasher, context);
+  const chunks = new DomainChunks(options, repository.hasher, caller);
   const predicted = await predictState(repository, { opened, survey, onTree: () => undefined });
   if (predicted.state.isComplete) return chunks.result;
-  beginPhase(context.progress, 'asking other domains');
+  beginPhase(caller.progress, 'asking other domains');
   const packs = new FetchedPacks(repository, dryRun ? async () => undefined : repository.assertLocked);
   try {
-    await new NeededWalk(predicted, new ChunkGatherer(chunks, packs)).run(new Pacer(context));
+    await new NeededWalk(predicted, new ChunkGatherer(chunks, packs)).run(new Pacer(caller));
     await packs.finish();
   } catch (error) {
     // The first error is the one to report.
     await packs.abandon().catch(() => undefined);
     throw error;
   }
-  beginPhase(context.progress, 'repairing');
+  beginPhase(caller.progress, 'repairing');
   return chunks.result;
 }
 

@@ -65,7 +65,7 @@ export async function repair(context: OperationContext, options: RepairOptions =
   beginPhase(context.progress, 'repairing');
   if (options.fromDomains === undefined || options.dryRun !== true) return await runRepair(context, options);
   const { withScratchDirectory } = await import('../../core/healing/scratch-directory.ts');
-  return await withScratchDirectory(context, async (inner) => runRepair(inner, options));
+  return await withScratchDirectory(async (scratchDirectory) => runRepair({ ...context, scratchDirectory }, options));
 }
 
 async function runRepair(context: OperationContext, options: RepairOptions): Promise<RepairResult> {

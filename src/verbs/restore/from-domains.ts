@@ -7,7 +7,7 @@ import { CHUNK_ID_BYTES } from '../../core/format/constants.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
-import type { OperationContext } from '../../core/session/context.ts';
+import type { Caller } from '../../core/session/caller.ts';
 import { ChunkGatherer } from '../../core/healing/chunk-gatherer.ts';
 import { DomainChunks } from '../../core/healing/domain-chunks.ts';
 import type { DomainOptions, FetchedChunks } from '../../core/healing/domain-chunks.ts';
@@ -26,21 +26,21 @@ interface WantedPlace {
 
 /** Runs a restore that may use other domains. The repository is not changed. */
 export async function restoreWithDomains<T>(
-  context: OperationContext,
+  caller: Caller,
   options: DomainOptions,
-  run: (context: OperationContext, domains: RestoreDomains) => Promise<T>,
+  run: (scratchDirectory: string, domains: RestoreDomains) => Promise<T>,
 ): Promise<T> {
-  return await withScratchDirectory(context, async (inner) => run(inner, new RestoreDomains(inner, options)));
+  return await withScratchDirectory(async (directory) => run(directory, new RestoreDomains(caller, options)));
 }
 
 /** Fetches what a restore needs and cannot read. */
 export class RestoreDomains {
-  readonly #context: OperationContext;
+  readonly #caller: Caller;
   readonly #options: DomainOptions;
   #chunks: DomainChunks | undefined;
 
-  constructor(context: OperationContext, options: DomainOptions) {
-    this.#context = context;
+  constructor(caller: Caller, options: DomainOptions) {
+    this.#caller = caller;
     this.#options = options;
   }
 
@@ -54,10 +54,10 @@ export class RestoreDomains {
    * contents of files are fetched when the restore reads them, and are not stored.
    */
   async complete(repository: Repository, opened: OpenedState, wanted: WantedPlace): Promise<OpenedState> {
-    const chunks = (this.#chunks = new DomainChunks(this.#options, repository.hasher, this.#context));
+    const chunks = (this.#chunks = new DomainChunks(this.#options, repository.hasher, this.#caller));
     const packs = new FetchedPacks(repository, async () => undefined);
     try {
-      beginPhase(this.#context.progress, 'asking other domains');
+      beginPhase(this.#caller.progress, 'asking other domains');
       await this.#gather(new ChunkGatherer(chunks, packs), opened, wanted);
       await packs.finish();
     } catch (error) {
@@ -83,7 +83,7 @@ export class RestoreDomains {
       }
       return gatherer.isFull ? gatherer.fetchWanted() : undefined;
     };
-    await walkSelected({ reader, open: () => place, selection }, new Pacer(this.#context), { run });
+    await walkSelected({ reader, open: () => place, selection }, new Pacer(this.#caller), { run });
     await gatherer.fetchWanted();
   }
 }

@@ -85,9 +85,9 @@ export async function restore(context: OperationContext, options: RestoreOptions
   const { fromDomains, onFetched } = options;
   if (fromDomains === undefined) return await runRestore(context, options, undefined);
   const { restoreWithDomains } = await import('./from-domains.ts');
-  const run = async (inner: OperationContext, domains: RestoreDomains): Promise<RestoreResult> =>
-    runRestore(inner, options, domains);
-  return await restoreWithDomains(context, { fromDomains, onFetched }, run);
+  return await restoreWithDomains(context, { fromDomains, onFetched }, async (scratchDirectory, domains) =>
+    runRestore({ ...context, scratchDirectory }, options, domains),
+  );
 }
 
 async function runRestore(

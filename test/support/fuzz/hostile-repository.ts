@@ -13,7 +13,7 @@ import {
   sealFile,
 } from '../../core/format/stranger-writer.ts';
 import type { StrangerPlace, WrittenBlock, WrittenEntry } from '../../core/format/stranger-writer.ts';
-import type { PasswordSource } from '../../../src/core/session/context.ts';
+import type { PasswordSource } from '../../../src/core/session/unlock.ts';
 import { MemoryBackend } from '../memory-backend.ts';
 import { testPassword } from '../test-password.ts';
 

@@ -3,7 +3,8 @@ import type { FileSystemBackend, FileWriter } from '../../../src/core/backend/fi
 import { createMasterKey } from '../../../src/core/crypto/master-key.ts';
 import { NoPasswordError, RefusedError, WrongPasswordError } from '../../../src/core/errors.ts';
 import type { Notice } from '../../../src/core/session/notices.ts';
-import type { OperationContext, PasswordSource } from '../../../src/core/session/context.ts';
+import type { OperationContext } from '../../../src/core/session/context.ts';
+import type { PasswordSource } from '../../../src/core/session/unlock.ts';
 import { rotateMasterKey } from '../../../src/verbs/key/key-rotation.ts';
 import { exportKeys, importKeys, testKeyPage } from '../../../src/verbs/key/key-pages.ts';
 import {

@@ -10,7 +10,7 @@ import type { RealmHeader } from '../../formats/realm-key.ts';
 import { sealRealmKey } from '../../coordination/realm-key-seal.ts';
 import { byteStringOf } from '../../../core/util/byte-string.ts';
 import type { PathInput } from '../../../core/util/byte-string.ts';
-import type { PasswordSource } from '../../../core/session/context.ts';
+import type { PasswordSource } from '../../../core/session/unlock.ts';
 import { withNewPassword } from '../../../core/session/unlock.ts';
 
 export interface CreateRealmOptions {

@@ -1,10 +1,11 @@
 import type { Extension } from '../core/session/extension.ts';
+import type { RealmAccess } from './domains/realm-access.ts';
 
 /** What the engine needs of realms. Each part is loaded when it is used first. */
 export const realmExtension: Extension = {
   async openBorrowed(context, repository) {
     const { BorrowedReader } = await import('./lending/borrowed-reader.ts');
-    return new BorrowedReader(context, repository);
+    return new BorrowedReader(await accessOf(context, repository));
   },
   async afterChange(context, repository) {
     const { publishChanges } = await import('./domains/publish.ts');
@@ -12,11 +13,11 @@ export const realmExtension: Extension = {
   },
   async distrustedPacks(context, repository, opened, options) {
     const { distrustedLoans } = await import('./lending/distrusted-loans.ts');
-    return await distrustedLoans(context, repository, opened, options);
+    return await distrustedLoans(await accessOf(context, repository), opened, options);
   },
   async openLender(context, repository, named) {
     const { Lender } = await import('./lending/lender.ts');
-    return await Lender.open(context, repository, named);
+    return await Lender.open(await accessOf(context, repository), named);
   },
   async lendersOfPacks(repository, packs, known) {
     const { lendersOfPacks } = await import('./lending/lenders-of.ts');
@@ -28,11 +29,11 @@ export const realmExtension: Extension = {
   },
   async releaseUnneeded(context, repository) {
     const { releaseUnneeded } = await import('./lending/hold-release.ts');
-    await releaseUnneeded(context, repository);
+    await releaseUnneeded(await accessOf(context, repository));
   },
   async check(context, repository, opened, readsData) {
     const { checkMember } = await import('./lending/member-check.ts');
-    return await checkMember(context, repository, opened, readsData);
+    return await checkMember(await accessOf(context, repository), opened, readsData);
   },
   async findMembershipDamage(repository, isFinding) {
     const { findMembershipDamage } = await import('./lending/member-check.ts');
@@ -55,3 +56,8 @@ export const realmExtension: Extension = {
     return await readRealmParameters(context, options, file);
   },
 };
+
+async function accessOf(...given: ConstructorParameters<typeof RealmAccess>): Promise<RealmAccess> {
+  const realm = await import('./domains/realm-access.ts');
+  return new realm.RealmAccess(...given);
+}

@@ -14,7 +14,7 @@ import type { AnswerCache } from '../agents/answer-cache.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { openPeer } from './open-peer.ts';
 import { OwnAgent } from './own-agent.ts';
-import { whyNotOriginal } from './own-place.ts';
+import { assertOriginal, whyNotOriginal } from './own-place.ts';
 import type { OpenRealm } from './realm.ts';
 
 /** The other members of a realm: their planes, and connections to them, which are made when they are needed. */
@@ -145,6 +145,15 @@ export class Domains {
       this.#peers.delete(domainId);
       return await (await this.peerOf(domainId)).readChunk(id);
     }
+  }
+
+  /**
+   * Before holds are placed or ended.
+   * @throws NotOriginalError
+   * @throws CoordinatorError
+   */
+  async assertOriginal(): Promise<void> {
+    await assertOriginal(this.#context, this.#realm);
   }
 
   /** What the domains have answered lately. Undefined: nothing keeps that. */

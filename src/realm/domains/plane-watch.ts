@@ -1,7 +1,6 @@
 import { LdmError } from '../../core/errors.ts';
 import type { HeldPlane } from '../planes/held-planes.ts';
-import type { OperationContext } from '../../core/session/context.ts';
-import { Domains } from './domains.ts';
+import type { Domains } from './domains.ts';
 import type { OpenRealm } from './realm.ts';
 
 interface PlaneWatchOptions {
@@ -24,8 +23,9 @@ export class PlaneWatch {
   #isStale = false;
   #isStopped = false;
 
-  constructor(context: OperationContext, realm: OpenRealm, options: PlaneWatchOptions) {
-    this.#domains = new Domains(context, realm);
+  /** `domains`: closed by `stop`. */
+  constructor(domains: Domains, realm: OpenRealm, options: PlaneWatchOptions) {
+    this.#domains = domains;
     this.#realm = realm;
     this.#options = options;
   }

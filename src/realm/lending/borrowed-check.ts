@@ -5,12 +5,12 @@ import { MAX_ASKED_IDS } from '../agents/peer.ts';
 import { isDomainFailure } from '../coordination/realm-errors.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import type { OperationContext } from '../../core/session/context.ts';
 import type { Finding } from '../../core/session/findings.ts';
 import { prefetch } from '../../core/util/prefetch.ts';
 import { borrowedPacksOf, neededEntriesOf, readBorrowedBlocks } from './borrowed-packs.ts';
 import type { Domains } from '../domains/domains.ts';
-import { nameOfDomain, withDomains } from '../domains/with-domains.ts';
+import { nameOfDomain } from '../domains/realm-access.ts';
+import type { RealmAccess } from '../domains/realm-access.ts';
 
 interface Loans {
   readonly holdIds: Set<string>;
@@ -26,11 +26,11 @@ const DEADLINE_MS = 30_000;
  * verifies it.
  */
 export async function checkBorrowed(
-  context: OperationContext,
-  repository: Repository,
+  access: RealmAccess,
   opened: OpenedState,
   readsData: boolean,
 ): Promise<{ readonly borrowed: readonly BorrowedFrom[]; readonly findings: readonly Finding[] }> {
+  const { repository } = access;
   const loans = await loansOf(repository, opened);
   if (loans.size === 0) return { borrowed: [], findings: [] };
   const findings: Finding[] = [];
@@ -41,7 +41,7 @@ export async function checkBorrowed(
     findings.push({ severity: 'warning', kind: 'lender-unreachable', name, reason: error.message });
   };
   try {
-    await withDomains(context, repository, async (domains) => {
+    await access.with(async (domains) => {
       for (const [domainId, loan] of loans) {
         names.set(domainId, nameOfDomain(domains, domainId));
         try {

@@ -1,25 +1,19 @@
 import { BorrowedChunkError, CancelledError, LdmError } from '../../core/errors.ts';
-import type { Repository } from '../../core/repository/repository.ts';
-import type { OperationContext } from '../../core/session/context.ts';
-import { Domains } from '../domains/domains.ts';
 import { orAborted } from '../../core/healing/or-aborted.ts';
-import { connectRealm, readRealm } from '../domains/realm.ts';
-import type { OpenRealm } from '../domains/realm.ts';
+import type { ConnectedDomains, RealmAccess } from '../domains/realm-access.ts';
 
 /** A domain that fails so often in a row is not asked any more: each time may take a deadline. */
 const FAILURES_MAX = 2;
 
 /** Reads the chunks that other domains keep for a repository. Connects when the first one is needed. */
 export class BorrowedReader {
-  readonly #context: OperationContext;
-  readonly #repository: Repository;
+  readonly #access: RealmAccess;
   /** How often in a row a domain could not be asked. */
   readonly #failures = new Map<string, { readonly count: number; readonly error: BorrowedChunkError }>();
-  #connected: Promise<{ readonly realm: OpenRealm; readonly domains: Domains }> | undefined;
+  #connected: Promise<ConnectedDomains> | undefined;
 
-  constructor(context: OperationContext, repository: Repository) {
-    this.#context = context;
-    this.#repository = repository;
+  constructor(access: RealmAccess) {
+    this.#access = access;
   }
 
   /**
@@ -41,32 +35,24 @@ export class BorrowedReader {
   }
 
   async #fetch(id: Uint8Array, domainId: string): Promise<Uint8Array> {
-    const { domains } = await this.#failing(domainId, async () => (this.#connected ??= this.#connect()));
+    const { domains } = await this.#failing(domainId, async () => (this.#connected ??= this.#access.connect()));
     const name = domains.all.find((domain) => domain.id === domainId)?.member.name ?? domainId.slice(0, 8);
     const bytes = await this.#failing(name, async () => domains.readChunk(domainId, id));
     const hexId = Buffer.from(id).toString('hex');
     if (bytes === undefined)
       throw failureOf(domainId, `the domain ${name}, which keeps the chunk ${hexId}, cannot read it`);
-    if (Buffer.compare(this.#repository.hasher.dataId(bytes), id) === 0) return bytes;
+    if (Buffer.compare(this.#access.repository.hasher.dataId(bytes), id) === 0) return bytes;
     throw failureOf(domainId, `the domain ${name} gave wrong bytes for the chunk ${hexId}`);
   }
 
   async close(): Promise<void> {
     const connected = await this.#connected?.catch(() => undefined);
-    await connected?.domains.close();
-    await connected?.realm.coordinator.close();
-  }
-
-  async #connect(): Promise<{ readonly realm: OpenRealm; readonly domains: Domains }> {
-    const realm = await connectRealm(await readRealm(this.#repository));
-    const domains = new Domains(this.#context, realm);
-    await domains.readRecords();
-    return { realm, domains };
+    await connected?.close();
   }
 
   async #failing<T>(name: string, work: () => Promise<T>): Promise<T> {
     try {
-      return await orAborted(this.#context.signal, work);
+      return await orAborted(this.#access.caller.signal, work);
     } catch (error) {
       if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
       throw failureOf(

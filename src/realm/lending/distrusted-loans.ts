@@ -3,12 +3,11 @@ import { CancelledError, LdmError } from '../../core/errors.ts';
 import { MAX_ASKED_IDS } from '../agents/peer.ts';
 import { isDomainFailure } from '../coordination/realm-errors.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
-import type { Repository } from '../../core/repository/repository.ts';
-import type { OperationContext } from '../../core/session/context.ts';
 import { borrowedPacksOf, readBorrowedBlocks } from './borrowed-packs.ts';
 import type { BorrowedBlock } from './borrowed-packs.ts';
 import type { Domains } from '../domains/domains.ts';
-import { nameOfDomain, withDomains } from '../domains/with-domains.ts';
+import { nameOfDomain } from '../domains/realm-access.ts';
+import type { RealmAccess } from '../domains/realm-access.ts';
 
 const DEADLINE_MS = 10_000;
 
@@ -18,11 +17,11 @@ const DEADLINE_MS = 10_000;
  * domain that cannot be reached is trusted, after a notice, unless `trustsUnreachable` is false.
  */
 export async function distrustedLoans(
-  context: OperationContext,
-  repository: Repository,
+  access: RealmAccess,
   opened: OpenedState,
   { trustsUnreachable }: { readonly trustsUnreachable: boolean },
 ): Promise<ReadonlySet<string>> {
+  const { repository, caller } = access;
   const packs = borrowedPacksOf(opened.state);
   const distrusted = new Set<string>();
   if (packs.length === 0) return distrusted;
@@ -32,11 +31,11 @@ export async function distrustedLoans(
   const unreachable = (names: readonly string[], blocks: readonly BorrowedBlock[], error: unknown): void => {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
     for (const domain of names)
-      context.onNotice?.({ kind: 'loans-not-verified', domain, reason: error.message, isStored: !trustsUnreachable });
+      caller.onNotice?.({ kind: 'loans-not-verified', domain, reason: error.message, isStored: !trustsUnreachable });
     if (!trustsUnreachable) for (const { packId } of blocks) distrusted.add(packId);
   };
   try {
-    await withDomains(context, repository, async (domains) => {
+    await access.with(async (domains) => {
       for (const [domainId, blocks] of loans) {
         try {
           for (const packId of await lostPacks(domains, domainId, blocks, repository.config.repositoryId))

@@ -2,9 +2,10 @@ import { CancelledError, LdmError } from '../../core/errors.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { OpenedChunkSource } from '../../core/session/chunk-source.ts';
-import { Domains } from '../domains/domains.ts';
+import type { Domains } from '../domains/domains.ts';
 import type { Domain } from '../domains/open-peer.ts';
-import { connectRealm, readRealm } from '../domains/realm.ts';
+import { readRealm } from '../domains/realm.ts';
+import { connectDomains } from '../domains/realm-access.ts';
 
 /**
  * Opens the other domains of the realm of a repository, to get chunks from them. Those whose planes say that they may have
@@ -14,18 +15,7 @@ import { connectRealm, readRealm } from '../domains/realm.ts';
  */
 export async function openDomainSource(context: OperationContext): Promise<OpenedChunkSource> {
   const joined = await withRepository(context, 'read', async (repository) => readRealm(repository));
-  const realm = await connectRealm(joined);
-  const domains = new Domains(context, realm);
-  const close = async (): Promise<void> => {
-    await domains.close();
-    await realm.coordinator.close();
-  };
-  try {
-    await domains.readRecords();
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  const { domains, close } = await connectDomains(context, joined);
   const source = new DomainSource(domains);
   return { fetch: async (id, _kind, except) => source.fetch(id, except), close };
 }

@@ -1,32 +1,33 @@
 import { CancelledError, LdmError, isDamage } from '../../core/errors.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import type { OperationContext } from '../../core/session/context.ts';
 import { borrowedPacksOf, holdsNeededBy, knowsAllLoans } from './borrowed-packs.ts';
 import type { Domains } from '../domains/domains.ts';
-import { NotOriginalError, assertOriginal } from '../domains/own-place.ts';
+import { NotOriginalError } from '../domains/own-place.ts';
 import { forgetHolds, readHoldKeys, readPlacedHolds } from './placed-holds.ts';
 import { readMembership } from '../domains/membership-file.ts';
-import { nameOfDomain, withDomains } from '../domains/with-domains.ts';
+import { nameOfDomain } from '../domains/realm-access.ts';
+import type { RealmAccess } from '../domains/realm-access.ts';
 
 /**
  * Ends the holds of this repository that no pack of borrowed chunks needs any more, also those that a failed backup has
  * left. Needs the exclusive lock, and that no such pack is about to be removed or to be indexed: a backup that still runs
  * has a hold before it has a pack. If a domain cannot be asked, the next compaction tries again.
  */
-export async function releaseUnneeded(context: OperationContext, repository: Repository): Promise<void> {
+export async function releaseUnneeded(access: RealmAccess): Promise<void> {
+  const { repository, caller } = access;
   const unneeded = await unneededHolds(repository);
   if (unneeded.size === 0) return;
   const report = (domain: string, error: unknown): void => {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
     const mustJoin = error instanceof NotOriginalError;
-    context.onNotice?.({ kind: 'hold-not-released', domain, reason: error.message, mustJoin });
+    caller.onNotice?.({ kind: 'hold-not-released', domain, reason: error.message, mustJoin });
   };
   try {
     // A domain that has left a realm cannot query it.
     if ((await readMembership(repository)) === undefined) return;
-    await withDomains(context, repository, async (domains, realm) => {
-      await assertOriginal(context, realm);
+    await access.with(async (domains) => {
+      await domains.assertOriginal();
       for (const [domainId, holdIds] of unneeded) {
         try {
           await release(repository, domains, domainId, holdIds);

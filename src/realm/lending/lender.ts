@@ -7,14 +7,15 @@ import type { NamedDomain } from '../../core/format/snapshot-marks.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { NotKeptError } from '../../core/saving/offered-chunks.ts';
 import type { ChunkLender, OfferedChunk } from '../../core/session/extension.ts';
-import type { OperationContext } from '../../core/session/context.ts';
-import { Domains } from '../domains/domains.ts';
+import type { Caller } from '../../core/session/caller.ts';
+import type { Domains } from '../domains/domains.ts';
 import type { Domain } from '../domains/open-peer.ts';
 import { newHoldSecret } from '../agents/hold-secrets.ts';
-import { NotOriginalError, assertOriginal } from '../domains/own-place.ts';
+import { NotOriginalError } from '../domains/own-place.ts';
 import { noteHold } from './placed-holds.ts';
 import { findDomain } from '../verbs/realm/join.ts';
-import { connectRealm, readRealm, unlessGivenUp } from '../domains/realm.ts';
+import { unlessGivenUp } from '../domains/realm.ts';
+import type { ConnectedDomains, RealmAccess } from '../domains/realm-access.ts';
 import type { OpenRealm } from '../domains/realm.ts';
 
 const DEADLINE_MS = 10_000;
@@ -28,25 +29,21 @@ const RAW_BYTES_PER_BLOCK = 1024 * 1024 * 1024;
  * if the domain has said that it has it, and has then kept it durably. If it cannot be asked, chunks are stored here.
  */
 export class Lender implements ChunkLender {
-  readonly #context: OperationContext;
+  readonly #caller: Caller;
   readonly #repository: Repository;
   readonly #realm: OpenRealm;
   readonly #domains: Domains;
+  readonly #close: () => Promise<void>;
   readonly #domain: Domain;
   #isGone = false;
 
-  private constructor(given: {
-    readonly context: OperationContext;
-    readonly repository: Repository;
-    readonly realm: OpenRealm;
-    readonly domains: Domains;
-    readonly domain: Domain;
-  }) {
-    this.#context = given.context;
-    this.#repository = given.repository;
-    this.#realm = given.realm;
-    this.#domains = given.domains;
-    this.#domain = given.domain;
+  private constructor({ caller, repository }: RealmAccess, connected: ConnectedDomains, domain: Domain) {
+    this.#caller = caller;
+    this.#repository = repository;
+    this.#realm = connected.realm;
+    this.#domains = connected.domains;
+    this.#close = connected.close;
+    this.#domain = domain;
   }
 
   /**
@@ -54,27 +51,23 @@ export class Lender implements ChunkLender {
    * @param named - the name of the domain, or the beginning of its id
    * @throws RefusedError if the repository is in no realm, or there is no such domain
    */
-  static async open(context: OperationContext, repository: Repository, named: string): Promise<Lender | undefined> {
+  static async open(access: RealmAccess, named: string): Promise<Lender | undefined> {
+    const { caller, repository } = access;
     try {
-      return await unlessGivenUp(repository, async () => Lender.#connect(context, repository, named));
+      return await unlessGivenUp(repository, async () => {
+        const connected = await access.connect();
+        try {
+          return new Lender(access, connected, await findLender(connected, named));
+        } catch (error) {
+          await connected.close();
+          throw error;
+        }
+      });
     } catch (error) {
       if (!(error instanceof CoordinatorError || error instanceof NotOriginalError)) throw error;
       const mustJoin = error instanceof NotOriginalError;
-      context.onNotice?.({ kind: 'lender-unreachable', domain: named, reason: error.message, mustJoin });
+      caller.onNotice?.({ kind: 'lender-unreachable', domain: named, reason: error.message, mustJoin });
       return undefined;
-    }
-  }
-
-  static async #connect(context: OperationContext, repository: Repository, named: string): Promise<Lender> {
-    const realm = await connectRealm(await readRealm(repository));
-    const domains = new Domains(context, realm);
-    try {
-      await assertOriginal(context, realm);
-      return new Lender({ context, repository, realm, domains, domain: await findLender(realm, domains, named) });
-    } catch (error) {
-      await domains.close();
-      await realm.coordinator.close();
-      throw error;
     }
   }
 
@@ -107,8 +100,7 @@ export class Lender implements ChunkLender {
   }
 
   async close(): Promise<void> {
-    await this.#domains.close();
-    await this.#realm.coordinator.close();
+    await this.#close();
   }
 
   /** Returns the id of the hold. If it fails, the hold may exist. A later compaction of this repository releases it. */
@@ -153,12 +145,12 @@ export class Lender implements ChunkLender {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
     this.#isGone = true;
     const { name: domain } = this.#domain.member;
-    this.#context.onNotice?.({ kind: 'lender-unreachable', domain, reason: error.message, mustJoin: false });
+    this.#caller.onNotice?.({ kind: 'lender-unreachable', domain, reason: error.message, mustJoin: false });
   }
 }
 
-async function findLender(realm: OpenRealm, domains: Domains, named: string): Promise<Domain> {
-  await domains.readRecords();
+async function findLender({ realm, domains }: ConnectedDomains, named: string): Promise<Domain> {
+  await domains.assertOriginal();
   const id = findDomain(named, await realm.records.members());
   if (id === realm.domainId) throw new RefusedError(`${named} is this repository, which cannot rely on itself`);
   const found = domains.all.find((domain) => domain.id === id);

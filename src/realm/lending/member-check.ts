@@ -4,22 +4,22 @@ import { REALM_NAME } from '../../core/format/layout.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { readMembership } from '../domains/membership-file.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import type { OperationContext } from '../../core/session/context.ts';
 import type { CheckedMember } from '../../core/session/extension.ts';
 import type { Finding } from '../../core/session/findings.ts';
+import type { RealmAccess } from '../domains/realm-access.ts';
 import { checkBorrowed } from './borrowed-check.ts';
 import { findHoldProblems } from './damaged-holds.ts';
 
 /** Checks what the domains of a realm keep for each other. `readsData`: also what others keep for this repository. */
 export async function checkMember(
-  context: OperationContext,
-  repository: Repository,
+  access: RealmAccess,
   opened: OpenedState,
   readsData: boolean,
 ): Promise<CheckedMember> {
+  const { repository } = access;
   const { listings } = await repository.files.readSnapshots();
   const heldFor = [...new Set(listings.flatMap(({ snapshot: { hold } }) => (hold === undefined ? [] : [hold.name])))];
-  const { borrowed, findings } = await checkBorrowed(context, repository, opened, readsData);
+  const { borrowed, findings } = await checkBorrowed(access, opened, readsData);
   const damaged = await findHoldProblems(repository, opened);
   const lost = borrowed.length + heldFor.length === 0 ? [] : await findLostMembership(repository);
   return { borrowed, findings: [...lost, ...findings, ...damaged], heldFor: heldFor.sort() };

@@ -43,7 +43,7 @@ export const bugs = [
   {
     id: 'H6',
     file: 'realm/lending/hold-release.ts',
-    find: `      await assertOriginal(context, realm);
+    find: `      await domains.assertOriginal();
 `,
     replace: '',
     tests: ['realm/lending/hold-release', 'realm/domains/lost-membership'],

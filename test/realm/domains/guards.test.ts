@@ -11,6 +11,7 @@ import { openDomainSource } from '../../../src/realm/lending/domain-source.ts';
 import { releaseHolds } from '../../../src/realm/lending/holds.ts';
 import { joinRealm } from '../../../src/realm/verbs/realm/join.ts';
 import { forgetDomain } from '../../../src/realm/verbs/realm/leave.ts';
+import { Domains } from '../../../src/realm/domains/domains.ts';
 import { PlaneWatch } from '../../../src/realm/domains/plane-watch.ts';
 import { publish } from '../../../src/realm/verbs/realm/publish-ranges.ts';
 import { connectRealm, readRealm } from '../../../src/realm/domains/realm.ts';
@@ -195,7 +196,7 @@ test('an agent reads the records once more if they change while it reads them', 
     readings += 1;
     if (readings === 1) change();
   };
-  const watch = new PlaneWatch(owner.context, realm, { onChange, onTrouble: undefined });
+  const watch = new PlaneWatch(new Domains(owner.context, realm), realm, { onChange, onTrouble: undefined });
   onTestFinished(async () => watch.stop());
   await watch.start();
   expect(readings).toBe(2);

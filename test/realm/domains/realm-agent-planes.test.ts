@@ -10,7 +10,7 @@ import { openDomainSource } from '../../../src/realm/lending/domain-source.ts';
 import { lookUp } from '../../../src/realm/verbs/locate/look-up.ts';
 import type { LookedUp } from '../../../src/realm/verbs/locate/look-up.ts';
 import { connectRealm, readRealm } from '../../../src/realm/domains/realm.ts';
-import { withDomains } from '../../../src/realm/domains/with-domains.ts';
+import { RealmAccess } from '../../../src/realm/domains/realm-access.ts';
 import type { AgentServerOptions } from '../../../src/realm/agents/agent-server.ts';
 import type { HeldPlane } from '../../../src/realm/planes/held-planes.ts';
 import { isSamePlane } from '../../../src/realm/planes/plane-state.ts';
@@ -44,7 +44,7 @@ interface Observed {
 
 async function lookUpFrom({ context }: Member, ids: readonly Uint8Array[]): Promise<Observed> {
   return await withRepository(context, 'read', async (repository) =>
-    withDomains(context, repository, async (domains) => {
+    new RealmAccess(context, repository).with(async (domains) => {
       const opened = await repository.openState();
       const found = await lookUp(opened, domains, ids, { ask: 'maybe', deadlineMs: DEADLINE_MS });
       const hasReadPlanes = domains.all.some((domain) => domains.isCurrent(domain));

@@ -6,7 +6,7 @@ import { withRepository } from '../../../src/core/session/session.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
 import { lookUp } from '../../../src/realm/verbs/locate/look-up.ts';
 import { realmStatus } from '../../../src/realm/verbs/realm/status.ts';
-import { withDomains } from '../../../src/realm/domains/with-domains.ts';
+import { RealmAccess } from '../../../src/realm/domains/realm-access.ts';
 import { ALL, borrowedIds, liveIdsOf, makeSetting } from '../../support/lending-pair.ts';
 import type { Member } from '../../support/lending-pair.ts';
 
@@ -20,7 +20,7 @@ interface Observed {
 
 async function lookUpFrom({ context }: Member, ids: readonly Uint8Array[]): Promise<Observed> {
   return await withRepository(context, 'read', async (repository) =>
-    withDomains(context, repository, async (domains) => {
+    new RealmAccess(context, repository).with(async (domains) => {
       const opened = await repository.openState();
       const candidates = await domains.candidates(ids);
       const found = await lookUp(opened, domains, ids, { ask: 'maybe', deadlineMs: 60_000 });

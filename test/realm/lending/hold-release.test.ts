@@ -10,6 +10,7 @@ import { withRepository } from '../../../src/core/session/session.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { borrowedPacksOf } from '../../../src/realm/lending/borrowed-packs.ts';
+import { RealmAccess } from '../../../src/realm/domains/realm-access.ts';
 import { releaseUnneeded } from '../../../src/realm/lending/hold-release.ts';
 import { existingHolds, placeHold, releaseHolds } from '../../../src/realm/lending/holds.ts';
 import { noteHold } from '../../../src/realm/lending/placed-holds.ts';
@@ -77,7 +78,9 @@ function whileAsking(work: () => void): { readonly count: number } {
 
 /** Ends what is not needed, at every member. */
 async function release(context: OperationContext): Promise<void> {
-  await withRepository(context, 'exclusive', async (repository) => releaseUnneeded(context, repository));
+  await withRepository(context, 'exclusive', async (repository) =>
+    releaseUnneeded(new RealmAccess(context, repository)),
+  );
 }
 
 async function expectBothKept({ owner, needed, left }: Loan): Promise<void> {

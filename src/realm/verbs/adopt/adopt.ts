@@ -14,6 +14,7 @@ import { replaceSnapshots } from '../../../core/saving/replace-snapshots.ts';
 import { borrowedPacksOf, knowsAllLoans, neededEntriesOf, readBorrowedBlocks } from '../../lending/borrowed-packs.ts';
 import type { BorrowedBlock } from '../../lending/borrowed-packs.ts';
 import { FetchedPacks } from '../../../core/healing/fetched-packs.ts';
+import { RealmAccess } from '../../domains/realm-access.ts';
 import { releaseUnneeded } from '../../lending/hold-release.ts';
 
 export interface AdoptOptions {
@@ -58,7 +59,7 @@ export async function adopt(context: OperationContext, options: AdoptOptions = {
   // Also what failed backups and repairs have left at any member.
   if (reclaimed.compaction !== undefined && options.from === undefined)
     await withRepository(waitingContext(context), 'exclusive', async (repository) =>
-      releaseUnneeded(context, repository),
+      releaseUnneeded(new RealmAccess(context, repository)),
     );
   return { ...result, snapshotsChanged, ...reclaimed };
 }

@@ -12,6 +12,7 @@ import { publishPlane } from '../../domains/publish.ts';
 import { RepositoryPeer } from '../../domains/repository-peer.ts';
 import { connectRealm, readRealm } from '../../domains/realm.ts';
 import type { OpenRealm } from '../../domains/realm.ts';
+import { Domains } from '../../domains/domains.ts';
 import { PlaneWatch } from '../../domains/plane-watch.ts';
 
 export type { AgentPlace } from '../../agents/agent-place.ts';
@@ -43,7 +44,7 @@ export async function runAgent(context: OperationContext, options: AgentOptions)
   const place = options.listen ?? defaultPlace(joined.domainId);
   let endpoint: AgentEndpoint | undefined;
   const onChange = async (): Promise<void> => announceAgain(context, realm, endpoint!);
-  const planes = new PlaneWatch(context, realm, { onChange, onTrouble: options.onTrouble });
+  const planes = new PlaneWatch(new Domains(context, realm), realm, { onChange, onTrouble: options.onTrouble });
   const server = new AgentServer(service, {
     token: realm.keys.agentTokenOf(joined.domainId),
     place,

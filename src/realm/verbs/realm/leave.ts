@@ -19,6 +19,7 @@ import { commitDelete } from '../../../core/removing/remove-snapshots.ts';
 import { borrowedPacksOf, knowsAllLoans, readBorrowedBlocks } from '../../lending/borrowed-packs.ts';
 import { Domains } from '../../domains/domains.ts';
 import type { Domain } from '../../domains/open-peer.ts';
+import { RealmAccess } from '../../domains/realm-access.ts';
 import { releaseUnneeded } from '../../lending/hold-release.ts';
 import { holdsFor } from '../../lending/holds.ts';
 import { findDomain } from './join.ts';
@@ -43,7 +44,7 @@ export async function leaveRealm(context: OperationContext): Promise<LeaveResult
     withRealm(repository, async (realm) => {
       await assertIndependent(repository);
       // What failed backups have left elsewhere.
-      await releaseUnneeded(context, repository);
+      await releaseUnneeded(new RealmAccess(context, repository));
       // A copy must not end the membership of the original. One that was forgotten has no record.
       if ((await realm.records.memberOf(realm.domainId)) !== undefined) await assertOriginal(context, realm);
       await removeDomain(realm, realm.domainId);

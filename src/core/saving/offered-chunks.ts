@@ -2,9 +2,6 @@ import type { ChunkLender, OfferedChunk } from '../session/extension.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { Repository } from '../repository/repository.ts';
 
-/** The lender does not keep a chunk that it had: the chunk was not stored here either. */
-export class NotKeptError extends Error {}
-
 interface PendingOffer extends OfferedChunk {
   readonly bytes: Uint8Array;
 }

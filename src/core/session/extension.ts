@@ -124,6 +124,9 @@ export interface ChunkLender {
   keep(chunks: readonly OfferedChunk[]): Promise<readonly BorrowedChunks[]>;
 }
 
+/** The lender does not keep a chunk that it had: the chunk was not stored here either. */
+export class NotKeptError extends Error {}
+
 export interface OfferedChunk {
   readonly id: Uint8Array;
   readonly lengthBytes: number;

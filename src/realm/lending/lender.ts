@@ -5,7 +5,7 @@ import { MAX_HELD_IDS } from '../agents/peer.ts';
 import type { BorrowedChunks } from '../../core/format/borrowed-block.ts';
 import type { NamedDomain } from '../../core/format/snapshot-marks.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import { NotKeptError } from '../../core/saving/offered-chunks.ts';
+import { NotKeptError } from '../../core/session/extension.ts';
 import type { ChunkLender, OfferedChunk } from '../../core/session/extension.ts';
 import type { Caller } from '../../core/session/caller.ts';
 import type { Domains } from '../domains/domains.ts';

@@ -1,9 +1,8 @@
 import { Pacer } from '../../core/util/pacer.ts';
-import { extension } from '../../core/session/extension.ts';
+import { NotKeptError, extension } from '../../core/session/extension.ts';
 import type { OpenedLender } from '../../core/session/extension.ts';
 import { BackupRun } from './backup-run.ts';
 import type { BackupRunOptions, StoredSources } from './backup-run.ts';
-import { NotKeptError } from '../../core/saving/offered-chunks.ts';
 import { lendersOf } from '../../core/saving/commit-snapshots.ts';
 import { unreliablePackIds } from '../../core/saving/relied-packs.ts';
 import { ReusedSample } from '../../core/saving/reused-sample.ts';

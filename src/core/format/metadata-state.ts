@@ -1,5 +1,25 @@
 import { FILE_ID_BYTES, MAX_CONFIG_BYTES } from './constants.ts';
 import { JsonReader, encodeChecked, hexPattern, parseChecked } from './json-reader.ts';
+import {
+  COMMITS_NAME,
+  CONFIG_COPY_NAME,
+  CONFIG_NAME,
+  GROUPS_COPY_NAME,
+  GROUPS_NAME,
+  REALM_NAME,
+  RECOVERIES_NAME,
+} from './layout.ts';
+
+/** The files whose bytes change under the same name. */
+export const CHANGEABLE_NAMES: readonly string[] = [
+  CONFIG_NAME,
+  CONFIG_COPY_NAME,
+  GROUPS_NAME,
+  GROUPS_COPY_NAME,
+  RECOVERIES_NAME,
+  REALM_NAME,
+  COMMITS_NAME,
+];
 
 /** What the copies of the small files of a repository in a group are. */
 export interface MetadataState {
@@ -8,7 +28,7 @@ export interface MetadataState {
   readonly number: number;
   /** The number of the state in which there was no file that the repository did not have; 0 if there was none. */
   readonly exactNumber: number;
-  /** The files whose bytes change under the same name: the configuration, the list of groups, the membership in a realm, `index/commits`. */
+  /** Those of `CHANGEABLE_NAMES` that the repository has. */
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 

@@ -4,17 +4,8 @@ import { BackendError, CorruptDataError } from '../../errors.ts';
 import { decodeConfigHead } from '../../format/config.ts';
 import type { ConfigHead } from '../../format/config.ts';
 import { randomBytes } from 'node:crypto';
-import {
-  COMMITS_NAME,
-  CONFIG_COPY_NAME,
-  CONFIG_NAME,
-  GROUPS_COPY_NAME,
-  GROUPS_NAME,
-  REALM_NAME,
-  RECOVERIES_NAME,
-  directoriesOf,
-  directoryOf,
-} from '../../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, RECOVERIES_NAME, directoriesOf, directoryOf } from '../../format/layout.ts';
+import { CHANGEABLE_NAMES } from '../../format/metadata-state.ts';
 import { encodeRecoveries, recoveriesIn } from '../../format/recoveries.ts';
 import type { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
@@ -34,6 +25,11 @@ export interface Recovered {
   readonly unreadableNames: readonly string[];
 }
 
+/** The others follow in a fixed order: the configuration, which makes it a repository, is last. */
+const WRITTEN_FIRST = CHANGEABLE_NAMES.filter(
+  (name) => ![RECOVERIES_NAME, CONFIG_COPY_NAME, CONFIG_NAME].includes(name),
+).toReversed();
+
 /**
  * Makes a repository of the copies in its groups, in an empty place. The configuration is written last, and makes it a
  * repository; what an interruption leaves may be there. Nothing is changed in the groups.
@@ -45,7 +41,7 @@ export async function recoverMetadata(access: Omit<AccessOptions, 'mode'>, found
   if (config === undefined) throw new CorruptDataError('the copies in the groups have no configuration');
   const head = decodeConfigHead(config);
   const sizes = new Map(found.newest.flatMap((copy) => [...copy.sizes]));
-  const known = new Set([...sizes.keys(), REALM_NAME, RECOVERIES_NAME]);
+  const known = new Set([...sizes.keys(), ...CHANGEABLE_NAMES]);
   await assertNoRepository(backend, known);
   // A directory is not made for a file where no repository is.
   const directories = new Set([...directoriesOf(head), ...[...sizes.keys()].map((name) => directoryOf(name))]);
@@ -83,7 +79,7 @@ class Recovery {
     }
     const order = new DurableOrder({ backend: this.#backend, seals: PLAIN });
     await order.keepReserve();
-    for (const name of [COMMITS_NAME, REALM_NAME, GROUPS_COPY_NAME, GROUPS_NAME]) {
+    for (const name of WRITTEN_FIRST) {
       const bytes = this.#found.state.files.get(name);
       if (bytes !== undefined) await order.publishFile(name, bytes, this.#verify);
     }

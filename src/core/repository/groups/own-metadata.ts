@@ -11,10 +11,10 @@ import {
   GROUPS_NAME,
   HOLDS_DIRECTORY,
   KEYS_DIRECTORY,
-  REALM_NAME,
   RECOVERIES_NAME,
   isCommitName,
 } from '../../format/layout.ts';
+import { CHANGEABLE_NAMES } from '../../format/metadata-state.ts';
 import { listOptional } from '../listing.ts';
 
 /**
@@ -55,7 +55,7 @@ const LISTED = [
   KEYS_DIRECTORY,
   HOLDS_DIRECTORY,
 ];
-/** Files whose bytes can change. A damaged one must not take the place of a good copy. */
+/** Changeable files with a checksum. A damaged one must not take the place of a good copy. */
 const CHECKED_NAMES: readonly string[] = [
   CONFIG_NAME,
   CONFIG_COPY_NAME,
@@ -82,7 +82,7 @@ export async function listMetadata(own: ObjectReader): Promise<ListedMetadata> {
 /** Reads the files whose bytes can change, except for those that are damaged. */
 export async function readChangeable(own: ObjectReader): Promise<Map<string, Uint8Array>> {
   const files = new Map<string, Uint8Array>();
-  for (const name of [...CHECKED_NAMES, REALM_NAME, COMMITS_NAME]) {
+  for (const name of CHANGEABLE_NAMES) {
     try {
       const bytes = await own.read(name);
       if (CHECKED_NAMES.includes(name)) parseChecked(bytes, { maxBytes: MAX_CONFIG_BYTES, what: name });

@@ -152,7 +152,10 @@ export function assertPasswordUsed(
   if (access === 'read' || access === 'add') onNotice?.({ kind: 'password-not-used' });
 }
 
-/** What each source has opened, so that a command that opens a repository twice asks for its password once. */
+/**
+ * What each source has opened, so that a command that opens a repository twice asks for its password once. Kept beside the
+ * source, since a program that uses the library has made it and shares nothing else between its calls.
+ */
 const unlockedBy = new WeakMap<PasswordSource, UnlockedRepositories>();
 
 /** Returns how to unlock an encrypted repository; undefined if there is no source of passwords. */

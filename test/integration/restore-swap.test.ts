@@ -4,27 +4,28 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 
 import * as native from '../../src/core/files/native/native.ts';
-import { StateReader } from '../../src/core/repository/state-reader.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
+import { contentReads } from '../support/pack-reads.ts';
+import type { PackReads } from '../support/pack-reads.ts';
 import { createPrng } from '../support/prng.ts';
 import { inSoak } from '../support/soak.ts';
 import { SMALL_SIZES } from '../support/simulated-process.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 
-/** Calls `action` before a block with content is read, as soon as `isTime`. The result says whether it was called. */
-function whileReading(isTime: () => boolean, action: () => void): () => boolean {
+/** Calls `action` before content is read, as soon as `isTime`. */
+function whileReading(
+  { context }: TestRepository,
+  isTime: () => boolean,
+  action: () => void,
+): { readonly backend: PackReads; readonly isDone: () => boolean } {
   let isDone = false;
-  // oxlint-disable-next-line typescript/unbound-method
-  const openBlock = StateReader.prototype.openBlock;
-  vi.spyOn(StateReader.prototype, 'openBlock').mockImplementation(function (this: StateReader, ...given) {
-    if (!isDone && isTime()) {
-      isDone = true;
-      action();
-    }
-    return openBlock.apply(this, given);
+  const backend = contentReads(context.backend, () => {
+    if (isDone || !isTime()) return;
+    isDone = true;
+    action();
   });
-  return () => isDone;
+  return { backend, isDone: () => isDone };
 }
 
 it.each(['source', 'source/sub', 'source/sub/deep'])(
@@ -42,15 +43,16 @@ it.each(['source', 'source/sub', 'source/sub/deep'])(
     mkdirSync(join(outside!, 'sub', 'deep', 'deeper'), { recursive: true });
     const before = describeTree(outside!);
     const victim = join(target!, name);
-    const isSwapped = whileReading(
+    const { backend, isDone } = whileReading(
+      repository,
       () => existsSync(victim),
       () => {
         renameSync(victim, moved!);
         symlinkSync(outside!, victim);
       },
     );
-    await repository.restore({ target: target! });
-    expect(isSwapped()).toBe(true);
+    await repository.restore({ target: target! }, { backend });
+    expect(isDone()).toBe(true);
     expect(diffTrees(before, outside!)).toEqual([]);
     const whole = join(repository.source, name.slice('source'.length));
     expect(diffTrees(whole, moved!, { ignore: ['mtimeNs'] })).toEqual([]);
@@ -91,7 +93,8 @@ describe.each([
       const before = describeTree(outside!);
       const first = join(target!, 'source', 'first', 'deep', 'file');
       const victim = join(target!, 'source', name);
-      const isSwapped = whileReading(
+      const { backend, isDone } = whileReading(
+        repository,
         () => existsSync(first),
         () => {
           expect(lstatSync(first).nlink).toBe(1);
@@ -99,8 +102,8 @@ describe.each([
           symlinkSync(outside!, victim);
         },
       );
-      const { problems } = await repository.restore({ target: target! });
-      expect([isSwapped(), problems]).toEqual([true, []]);
+      const { problems } = await repository.restore({ target: target! }, { backend });
+      expect([isDone(), problems]).toEqual([true, []]);
       expect(diffTrees(before, outside!)).toEqual([]);
       for (const trap of traps) expect(lstatSync(trap).nlink).toBe(1);
       for (const part of new Set([name, 'others'])) {

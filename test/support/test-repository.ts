@@ -35,8 +35,8 @@ export interface TestRepository {
   readonly notices: Notice[];
   /** Backs up `source`, unless other sources are named. Relative ones start at `directory`. */
   readonly backup: (options?: Partial<BackupOptions>) => Promise<BackupResult>;
-  /** Restores the newest snapshot to a new directory, unless other things are named. */
-  readonly restore: (options?: Partial<RestoreOptions>) => Promise<RestoreOutcome>;
+  /** Restores the newest snapshot to a new directory, unless other things are named. `changes`: of the context. */
+  readonly restore: (options?: Partial<RestoreOptions>, changes?: Partial<OperationContext>) => Promise<RestoreOutcome>;
   /** Fails unless the repository is whole, every byte read. */
   readonly expectClean: () => Promise<void>;
   /** Fails unless a restore of `selector` gives `source` back as it is, metadata included. */
@@ -68,10 +68,10 @@ export async function makeTestRepository(
   const context = { backend, onNotice, threads: threadsOfTests(), ...places, ...encryption };
   await initRepository(context, { capacity: SMALL_CAPACITY, ...options });
   let targetCount = 0;
-  const restoreNewest: TestRepository['restore'] = async (given = {}) => {
+  const restoreNewest: TestRepository['restore'] = async (given = {}, changes = {}) => {
     targetCount += 1;
     const target = join(directory, `target-${targetCount}`);
-    const result = await restore(context, { selector: 'latest', target, ...given });
+    const result = await restore({ ...context, ...changes }, { selector: 'latest', target, ...given });
     return { ...result, exitCode: exitCodeOfRestore(result) };
   };
   return {

@@ -62,6 +62,8 @@ export interface RestoreOptions extends TargetOptions, SelectionPatterns {
   readonly dryRun?: boolean;
   /** Reads the files back at the end, also those that existed and look the same, and compares them with the snapshot. */
   readonly verify?: boolean;
+  /** The memory for what waits for blocks: with less, blocks are read more often. Default: 64 MiB. */
+  readonly planBytesMax?: number;
   /** Called with each entry, in no particular order. In a dry run, with what would be done. */
   readonly onEntry?: (entry: RestoredEntry) => void;
   /** Where to fetch what is missing or damaged in the repository, which stays as it is. */
@@ -217,7 +219,7 @@ async function runSteps(run: RestoreRun): Promise<Blocks> {
   // A killed restore can leave the current time on an incomplete file, which `if-newer` would keep.
   const changesFiles = (overwrite === 'if-changed' || overwrite === 'always') && !sparse;
   const inPlace = changesFiles ? new InPlace(opened.state, comparison, policy) : undefined;
-  const entries = { opened, tally, pacer, setAside, inPlace, abandoned };
+  const entries = { opened, tally, pacer, setAside, inPlace, abandoned, planBytesMax: options.planBytesMax };
   const restorer = new Restorer({ ...entries, target, targetEntry, policy, threads, overwrite, dryRun, sparse });
   try {
     const writeIfFull = (): Promise<void> | undefined => (restorer.isPlanFull ? restorer.writePlanned() : undefined);

@@ -41,6 +41,7 @@ interface RestorerOptions {
   readonly abandoned: AbandonedWork;
   /** If given, files that exist may be changed instead of replaced. */
   readonly inPlace: InPlace | undefined;
+  readonly planBytesMax?: number | undefined;
 }
 
 /**
@@ -100,7 +101,7 @@ export class Restorer {
 
   /** Whether `writePlanned` must be called before the next step. */
   get isPlanFull(): boolean {
-    return this.#plan.sizeBytes + this.#directories.sizeBytes >= PLAN_BYTES_MAX;
+    return this.#plan.sizeBytes + this.#directories.sizeBytes >= (this.#options.planBytesMax ?? PLAN_BYTES_MAX);
   }
 
   get blocks(): { readonly read: number; readonly needed: number } {

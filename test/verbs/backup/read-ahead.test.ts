@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { ChunkHasher } from '../../../src/core/crypto/chunk-hasher.ts';
 import { readMetadata } from '../../../src/core/files/source/source-metadata.ts';
@@ -31,8 +31,11 @@ function makeFile(directory: string, name: string, sizeBytes: number): TestFile 
   return { text, path, content, metadata: readMetadata(path) };
 }
 
-function makeAhead(chunkBytesMin = 256 * KIB): ReadAhead {
-  return new ReadAhead({ threads: threadsOfTests(), hasher, chunkBytesMin });
+function makeAhead(
+  chunkBytesMin = 256 * KIB,
+  threads: ConstructorParameters<typeof ReadAhead>[0]['threads'] = threadsOfTests(),
+): ReadAhead {
+  return new ReadAhead({ threads, hasher, chunkBytesMin });
 }
 
 async function expectTaken(ahead: ReadAhead, file: TestFile, offered: FileAhead): Promise<void> {
@@ -133,9 +136,8 @@ test('a backup that stops waits for the thread that still reads', async () => {
   const threadIsDone = new Promise<void>((resolve) => void (endThread = resolve));
   const found = { isAsListed: new Uint8Array(), chunkIds: new Uint8Array(), attributes: undefined };
   const reading = { result: async () => found, drop: async () => threadIsDone };
-  vi.spyOn(threadsOfTests(), 'readFiles').mockReturnValueOnce(reading);
   const directory = temporaryDirectory();
-  const ahead = makeAhead();
+  const ahead = makeAhead(undefined, { readFiles: () => reading });
   // The second does not fit beside the first, whose reading starts.
   for (const name of ['first', 'second', 'third']) ahead.offer(makeFile(directory, name, 250 * KIB));
   let isStopped = false;

@@ -10,11 +10,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { CancelledError, CorruptDataError } from '../../../src/core/errors.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';
-import { StateReader } from '../../../src/core/repository/state-reader.ts';
+import { PackReads, SINGLE_CHUNKS, contentReads } from '../../support/pack-reads.ts';
 import { makeSaved, write } from '../../support/saved-target.ts';
 import { giveToNobody, withoutPrivileges } from '../../support/unprivileged.ts';
 
@@ -41,24 +41,20 @@ describe('restore --delete', () => {
   });
 
   it('deletes nothing in a directory whose tree cannot be read, and gives back what was in its way', async () => {
-    const { target, source, context } = await makeSaved();
+    const { target, source, context } = await makeSaved({ storeSizes: SINGLE_CHUNKS });
     rmSync(join(target, 'sub', 'deep'), { recursive: true });
     writeFileSync(join(target, 'sub', 'deep'), 'precious');
     write(join(target, 'sub', 'extra'), 'extra');
     write(join(target, 'other', 'extra'), 'extra');
-    // oxlint-disable-next-line typescript/unbound-method
-    const read = StateReader.prototype.read;
-    const order: string[] = [];
     // In the order of the first walk: the root tree, `source`, `other`, `sub` and `deep`.
-    vi.spyOn(StateReader.prototype, 'read').mockImplementation(function (this: StateReader, ids, offset) {
-      const id = Buffer.from(ids.subarray(offset, offset + 20)).toString('hex');
-      if (!order.includes(id)) order.push(id);
-      if ([2, 4].includes(order.indexOf(id))) throw new CorruptDataError('damaged');
-      return read.call(this, ids, offset);
+    const trees: string[] = [];
+    const backend = new PackReads(context.backend, ({ kind, at }) => {
+      if (kind !== 'tree') return;
+      if (!trees.includes(at)) trees.push(at);
+      if ([2, 4].includes(trees.indexOf(at))) throw new CorruptDataError('damaged');
     });
-    const result = await restore(context, { selector: 'latest:source', target, delete: true });
-    vi.restoreAllMocks();
-    expect(order).toHaveLength(5);
+    const result = await restore({ ...context, backend }, { selector: 'latest:source', target, delete: true });
+    expect(trees).toHaveLength(5);
     expect(result.problems.map(({ path, code }) => `${path} ${code}`)).toEqual([
       'other CORRUPT_DATA',
       'sub/deep CORRUPT_DATA',
@@ -76,10 +72,11 @@ describe('restore --delete', () => {
     write(join(target, 'a', 'precious'), '');
     rmSync(join(target, 'sub'), { recursive: true });
     writeFileSync(join(target, 'sub'), 'precious');
-    vi.spyOn(StateReader.prototype, 'openBlock').mockRejectedValue(new CancelledError('SIGINT'));
-    const restoring = restore(context, { selector: 'latest:source', target, delete: true });
+    const backend = contentReads(context.backend, () => {
+      throw new CancelledError('SIGINT');
+    });
+    const restoring = restore({ ...context, backend }, { selector: 'latest:source', target, delete: true });
     await expect(restoring).rejects.toThrow(CancelledError);
-    vi.restoreAllMocks();
     expect(readdirSync(target).toSorted()).toEqual(['a', 'extra', 'other', 'sub']);
     expect(readdirSync(join(target, 'a'))).toEqual(['precious']);
     expect(readFileSync(join(target, 'sub'), 'utf8')).toBe('precious');

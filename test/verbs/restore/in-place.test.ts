@@ -17,11 +17,12 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 
-import { CorruptDataError } from '../../../src/core/errors.ts';
+import { backendFailure } from '../../../src/core/backend/backend-failure.ts';
+import type { OperationContext } from '../../../src/core/session/context.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';
 import type { OverwriteMode, RestoreOptions, RestoreResult } from '../../../src/verbs/restore/restore.ts';
-import { StateReader } from '../../../src/core/repository/state-reader.ts';
 import { NO_ATTRIBUTE_TOOLS } from '../../support/attribute-dump.ts';
+import { contentReads } from '../../support/pack-reads.ts';
 import { createPrng } from '../../support/prng.ts';
 import { replaceCall } from '../../support/replaced-call.ts';
 import { seedsOf } from '../../support/seeds.ts';
@@ -57,7 +58,7 @@ afterEach(() => {
 interface Saved extends TestRepository {
   readonly content: Buffer;
   readonly big: string;
-  readonly again: (options?: Partial<RestoreOptions>) => Promise<RestoreResult>;
+  readonly again: (options?: Partial<RestoreOptions>, changes?: Partial<OperationContext>) => Promise<RestoreResult>;
 }
 
 /** A restored large file. */
@@ -69,8 +70,11 @@ async function makeSaved(seed = 1): Promise<Saved> {
   utimesSync(source, TIME, TIME);
   await repository.backup();
   const target = join(repository.directory, 'target');
-  const again: Saved['again'] = async (options = {}) =>
-    restore(repository.context, { selector: 'latest:source', target, overwrite: 'if-changed', ...options });
+  const again: Saved['again'] = async (options = {}, changes = {}) =>
+    restore(
+      { ...repository.context, ...changes },
+      { selector: 'latest:source', target, overwrite: 'if-changed', ...options },
+    );
   await again();
   return { ...repository, content, again, big: join(target, 'big') };
 }
@@ -200,12 +204,12 @@ it('leaves the existing file alone if the content cannot be read', async () => {
   const changed = Buffer.from(saved.content).fill(0, 0, 10).fill(0, 1_000_000, 1_000_010);
   writeFileSync(saved.big, changed);
   const before = lstatSync(saved.big);
-  vi.spyOn(StateReader.prototype, 'openBlock').mockRejectedValue(new CorruptDataError('damaged'));
-  vi.spyOn(StateReader.prototype, 'readEntry').mockRejectedValue(new CorruptDataError('damaged'));
-  const place = { selector: 'latest:source/big' };
-  const result = await saved.again(place).catch((error: unknown) => error);
-  vi.restoreAllMocks();
-  expect(result).toBeDefined();
+  const { backend: disk } = saved.context;
+  const backend = contentReads(disk, (name) => {
+    throw backendFailure({ location: disk.location, operation: 'readRange', name, errno: 'EIO' });
+  });
+  const { problems } = await saved.again({ selector: 'latest:source/big' }, { backend });
+  expect(problems).toMatchObject([{ path: 'big', code: 'BACKEND' }]);
   expect(readFileSync(saved.big).equals(changed)).toBe(true);
   expect(lstatSync(saved.big).mtimeMs).toBe(before.mtimeMs);
   expect(readdirSync(join(saved.big, '..'))).toEqual(['big']);
@@ -214,16 +218,13 @@ it('leaves the existing file alone if the content cannot be read', async () => {
 it('does not write to a file that has changed since it was compared', async () => {
   const saved = await makeSaved();
   writeFileSync(saved.big, Buffer.from(saved.content).fill(0, 0, 10));
-  // oxlint-disable-next-line typescript/unbound-method
-  const openBlock = StateReader.prototype.openBlock;
   let isReplaced = false;
-  vi.spyOn(StateReader.prototype, 'openBlock').mockImplementation(function (this: StateReader, ...given) {
+  const backend = contentReads(saved.context.backend, () => {
     rmSync(saved.big);
     writeFileSync(saved.big, 'mine');
     isReplaced = true;
-    return openBlock.apply(this, given);
   });
-  const { problems } = await saved.again();
+  const { problems } = await saved.again({}, { backend });
   expect(isReplaced).toBe(true);
   expect(problems.map(({ path }) => path)).toEqual(['big']);
   expect(readFileSync(saved.big, 'utf8')).toBe('mine');

@@ -11,11 +11,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { Restorer } from '../../../src/verbs/restore/restorer.ts';
 import { diffTrees } from '../../support/compare-trees.ts';
-import { inSoak } from '../../support/soak.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { RestoreOutcome, TestRepository } from '../../support/test-repository.ts';
 import { giveToNobody, isRoot, withoutPrivileges } from '../../support/unprivileged.ts';
@@ -47,12 +45,11 @@ const [EARLY, LATE] = [
   ['5', '6'],
 ];
 /**
- * A plan has 64 MiB: 700 bytes for each link and 1200 for each directory that waits for one (see `RestorePlan` and
- * `TargetDirectories`). Those of the soak exceed it only if both are counted. In the suite a plan is said to be full at
- * a step in the middle of few.
+ * A plan counts 700 bytes for each link and 1200 for each directory that waits for one (see `RestorePlan` and
+ * `TargetDirectories`). These exceed it, once, only if both are counted.
  */
-const PLAN_FILLER: Filler = inSoak({ links: 94_500, directories: 2000 }, { links: 300, directories: 20 });
-const FULL_AT_STEP = inSoak(undefined, 150);
+const PLAN_FILLER: Filler = { links: 300, directories: 40 };
+const PLAN_BYTES_MAX = 275_000;
 const NO_FILLER: Filler = { links: 0, directories: 0 };
 
 /** The groups of each case: one with names in front of the filler, and one with only its first name there. */
@@ -83,14 +80,6 @@ function fill(source: string, filler: Filler): void {
   // Always in the last plan.
   writeFileSync(join(source, '7'), 'last');
   chmodSync(join(source, '1-closed'), isRoot ? 0 : 0o700);
-}
-
-function fillPlanAt(step: number): void {
-  let steps = 0;
-  vi.spyOn(Restorer.prototype, 'isPlanFull', 'get').mockImplementation(() => {
-    steps += 1;
-    return steps === step;
-  });
 }
 
 /** A target in which the first names cannot be restored. */
@@ -138,8 +127,7 @@ describe.each([
     fill(source, filler);
     await repository.backup();
     const target = prepareTarget(repository);
-    if (planCount > 1 && FULL_AT_STEP !== undefined) fillPlanAt(FULL_AT_STEP);
-    const outcome = await withoutPrivileges(async () => repository.restore({ target }));
+    const outcome = await withoutPrivileges(async () => repository.restore({ target, planBytesMax: PLAN_BYTES_MAX }));
     expectProblems(outcome);
     expectLinked(target);
     for (const place of [...EARLY, ...LATE, '4-directories', ...(isRoot ? ['1-closed'] : [])]) {

@@ -1,15 +1,16 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
+import type { Backend } from '../../../src/core/backend/backend.ts';
 import { openDirectoryPath } from '../../../src/core/files/paths/directory-path.ts';
 import { removeFromTarget } from '../../../src/core/files/target/target-removal.ts';
 import type { RemovalOptions } from '../../../src/core/files/target/target-removal.ts';
-import { StateReader } from '../../../src/core/repository/state-reader.ts';
 import { byteStringFromText } from '../../../src/core/util/byte-string.ts';
 import type { ByteString } from '../../../src/core/util/byte-string.ts';
 import { diffTrees } from '../../support/compare-trees.ts';
+import { contentReads } from '../../support/pack-reads.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
@@ -35,8 +36,8 @@ async function makeRestored(): Promise<ClosedTree> {
   for (const name of ['a', 'inner/b', 'inner/deep/c']) writeFileSync(join(source, name), name);
   for (const [name, mode] of Object.entries(CLOSED).reverse()) chmodSync(join(source, name), mode);
   giveToNobody(directory);
-  const again: TestRepository['restore'] = async (given) =>
-    await withoutPrivileges(async () => await repository.restore({ target, ...given }));
+  const again: TestRepository['restore'] = async (given, changes) =>
+    await withoutPrivileges(async () => await repository.restore({ target, ...given }, changes));
   await withoutPrivileges(async () => {
     await repository.backup();
     await repository.restore({ target });
@@ -91,16 +92,15 @@ it('deletes in directories that are read-only, and leaves those that stay as the
 });
 
 it('gives directories their mode back when the restore ends early', async () => {
-  const { target, again } = await makeRestored();
+  const { target, context, again } = await makeRestored();
   const top = join(target, 'source');
   const before = modesIn(top);
   let isWritableMeanwhile = false;
-  vi.spyOn(StateReader.prototype, 'openBlock').mockImplementation(async () => {
+  const backend = contentReads(context.backend, () => {
     isWritableMeanwhile = (lstatSync(top).mode & 0o700) === 0o700;
     throw new Error('stopped');
   });
-  await expect(again({ overwrite: 'always' })).rejects.toThrow('stopped');
-  vi.restoreAllMocks();
+  await expect(again({ overwrite: 'always' }, { backend })).rejects.toThrow('stopped');
   expect(isWritableMeanwhile).toBe(true);
   expect(modesIn(top)).toEqual(before);
   expect(readFileSync(join(top, 'a'), 'utf8')).toBe('a');
@@ -122,16 +122,16 @@ it('gives more directories than it holds open their mode back, below one that no
   chmodSync(join(source, 'closed'), 0o600);
   await repository.backup();
   giveToNobody(directory);
-  const restore = async (): Promise<unknown> =>
-    withoutPrivileges(async () => repository.restore({ target, overwrite: 'always' }));
-  await restore();
+  const restore = async (backend: Backend): Promise<unknown> =>
+    withoutPrivileges(async () => repository.restore({ target, overwrite: 'always' }, { backend }));
+  const { backend: disk } = repository.context;
+  await restore(disk);
   let writableCount = 0;
-  vi.spyOn(StateReader.prototype, 'openBlock').mockImplementation(async () => {
+  const stopping = contentReads(disk, () => {
     writableCount = names.filter((name) => (lstatSync(join(closed, name)).mode & 0o200) !== 0).length;
     throw new Error('stopped');
   });
-  await expect(restore()).rejects.toThrow('stopped');
-  vi.restoreAllMocks();
+  await expect(restore(stopping)).rejects.toThrow('stopped');
   expect(writableCount).toBe(200);
   expect(names.filter((name) => (lstatSync(join(closed, name)).mode & 0o7777) !== 0o555)).toEqual([]);
   expect(lstatSync(closed).mode & 0o7777).toBe(0o600);

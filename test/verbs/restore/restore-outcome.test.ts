@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 
 import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
-import { BackendError } from '../../../src/core/errors.ts';
+import { backendFailure } from '../../../src/core/backend/backend-failure.ts';
 import { nativeCalls } from '../../../src/core/files/native/native.ts';
+import type { OperationContext } from '../../../src/core/session/context.ts';
 import { createProgress } from '../../../src/core/session/progress.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';
-import { StateReader } from '../../../src/core/repository/state-reader.ts';
 import { createTargetPolicy } from '../../../src/core/files/target/target-policy.ts';
 import { byteStringFromText } from '../../../src/core/util/byte-string.ts';
 import { perform } from '../../../src/core/workers/tasks.ts';
@@ -16,14 +16,16 @@ import { packFilesToWrite } from '../../../src/core/workers/file-lists.ts';
 import { sampleEntry } from '../../core/files/sample-entry.ts';
 import { backupWork } from '../../support/crash-stage.ts';
 import { flip, missing, packsOfKind, setDamageStage, spoil } from '../../support/damage.ts';
+import { SINGLE_CHUNKS, contentReads } from '../../support/pack-reads.ts';
 import { createPrng } from '../../support/prng.ts';
 import { simulatedProcess } from '../../support/simulated-process.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 
-async function makeSaved(): Promise<TestRepository> {
+async function makeSaved(changes: Partial<OperationContext> = {}): Promise<TestRepository> {
   const repository = await makeTestRepository();
+  Object.assign(repository.context, changes);
   const prng = createPrng(20261126);
   mkdirSync(join(repository.source, 'directory'));
   for (let index = 0; index < 100; index += 1) {
@@ -65,14 +67,15 @@ test('metadata that cannot be set is a problem of a file that is there', async (
 });
 
 test('what the disk of the repository cannot read makes it a restore with damage', async () => {
-  const repository = await makeSaved();
-  const error = new BackendError('cannot read', { kind: 'damaged' });
-  const readEntry = vi.spyOn(StateReader.prototype, 'readEntry');
-  vi.spyOn(StateReader.prototype, 'openBlock').mockImplementationOnce(async () => {
-    readEntry.mockRejectedValueOnce(error);
-    throw error;
+  const repository = await makeSaved({ storeSizes: SINGLE_CHUNKS });
+  const { backend: disk } = repository.context;
+  let broken: string | undefined;
+  const backend = contentReads(disk, (at) => {
+    broken ??= at;
+    if (at === broken)
+      throw backendFailure({ location: disk.location, operation: 'readRange', name: at, errno: 'EIO' });
   });
-  const { problems, filesRestored, filesFailed, exitCode } = await repository.restore();
+  const { problems, filesRestored, filesFailed, exitCode } = await repository.restore({}, { backend });
   expect(problems).toMatchObject([{ code: 'BACKEND' }]);
   expect([filesRestored, filesFailed, exitCode]).toEqual([100, 1, 1]);
 });

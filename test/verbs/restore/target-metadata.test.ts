@@ -1,11 +1,11 @@
 import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { StateReader } from '../../../src/core/repository/state-reader.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';
 import { NO_ATTRIBUTE_TOOLS } from '../../support/attribute-dump.ts';
+import { contentReads } from '../../support/pack-reads.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 import { runTool, testNeeding } from '../../support/tools.ts';
@@ -40,15 +40,14 @@ it('a directory created for the contents of another is as private as that was', 
 });
 
 it('is never open while it is restored, and gets its metadata even if the restore fails', async () => {
-  const { source, directory, restore: restoreTo } = await makeSaved({ mode: 0o755 });
+  const { source, directory, context, restore: restoreTo } = await makeSaved({ mode: 0o755 });
   const target = join(directory, 'target');
   let modeMeanwhile: number | undefined;
-  vi.spyOn(StateReader.prototype, 'openBlock').mockImplementation(async () => {
+  const backend = contentReads(context.backend, () => {
     modeMeanwhile = lstatSync(target).mode & 0o777;
     throw new Error('stopped');
   });
-  await expect(restoreTo({ selector: 'latest:source/home', target })).rejects.toThrow('stopped');
-  vi.restoreAllMocks();
+  await expect(restoreTo({ selector: 'latest:source/home', target }, { backend })).rejects.toThrow('stopped');
   expect(modeMeanwhile).toBe(0o700);
   expect(metadataOf(target)).toEqual(metadataOf(join(source, 'home')));
 });
@@ -80,17 +79,13 @@ it.each(['source/home/sub', 'source/home/sub/file'])(
     for (const fails of [true, false]) {
       rmSync(source, { recursive: true });
       let modes: unknown;
-      // oxlint-disable-next-line typescript/unbound-method
-      const original = StateReader.prototype.openBlock;
-      vi.spyOn(StateReader.prototype, 'openBlock').mockImplementation(async function (this: StateReader, ...given) {
+      const backend = contentReads(context.backend, () => {
         modes = [source, home].map((path) => lstatSync(path).mode & 0o777);
         if (fails) throw new Error('stopped');
-        return await original.apply(this, given);
       });
-      const restoring = restore(context, { selector: `latest:${place}`, original: true });
+      const restoring = restore({ ...context, backend }, { selector: `latest:${place}`, original: true });
       if (fails) await expect(restoring).rejects.toThrow('stopped');
       else expect(await restoring).toMatchObject({ problems: [], filesRestored: 1 });
-      vi.restoreAllMocks();
       expect(modes).toEqual([0o700, 0o700]);
       expect([source, home].map(metadataOf)).toEqual(recorded);
     }

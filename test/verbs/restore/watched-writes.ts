@@ -8,6 +8,7 @@ import type { EntryMetadata } from '../../../src/core/files/target/target-metada
 import { createTargetPolicy } from '../../../src/core/files/target/target-policy.ts';
 import type { TargetPolicy } from '../../../src/core/files/target/target-policy.ts';
 import { WriteBehind } from '../../../src/verbs/restore/write-behind.ts';
+import type { WriterThreads } from '../../../src/verbs/restore/write-behind.ts';
 import { NO_ATTRIBUTES } from '../../../src/core/format/tree/tree-entry.ts';
 import { byteStringFromText } from '../../../src/core/util/byte-string.ts';
 import { threadsOfTests } from '../../support/test-threads.ts';
@@ -36,8 +37,8 @@ export class WatchedWrites {
   readonly behind: WriteBehind<FileToWrite>;
   readonly outcomes: Outcome[] = [];
 
-  constructor(policy: TargetPolicy = createTargetPolicy()) {
-    this.behind = new WriteBehind(policy, threadsOfTests(), {
+  constructor(policy: TargetPolicy = createTargetPolicy(), threads: WriterThreads = threadsOfTests()) {
+    this.behind = new WriteBehind(policy, threads, {
       onWritten: ({ path }, failure) => void this.outcomes.push({ path, failure }),
       onFailed: ({ path }, error) => void this.outcomes.push({ path, error }),
     });

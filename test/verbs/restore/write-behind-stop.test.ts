@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { createPrng } from '../../support/prng.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
@@ -44,11 +44,8 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
 test('a restore that stops waits for the thread that still writes', async () => {
   let endThread = (): void => undefined;
   const threadIsDone = new Promise<void>((resolve) => void (endThread = resolve));
-  vi.spyOn(threadsOfTests(), 'writeFiles').mockReturnValueOnce({
-    result: async () => new Uint8Array(1),
-    drop: async () => threadIsDone,
-  });
-  const watched = new WatchedWrites();
+  const writing = { result: async () => new Uint8Array(1), drop: async () => threadIsDone };
+  const watched = new WatchedWrites(undefined, { writeFiles: () => writing });
   watched.add(join(temporaryDirectory(), 'f'), prng.bytes(10));
   watched.behind.start();
   let isStopped = false;

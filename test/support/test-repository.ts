@@ -33,9 +33,9 @@ export interface TestRepository {
   readonly context: OperationContext & { readonly backend: LocalBackend };
   /** Everything that the operations said so far. */
   readonly notices: Notice[];
-  /** Backs up `source`, unless other sources are named. Relative ones start at `directory`. */
-  readonly backup: (options?: Partial<BackupOptions>) => Promise<BackupResult>;
-  /** Restores the newest snapshot to a new directory, unless other things are named. `changes`: of the context. */
+  /** Backs up `source`, unless other sources are named. Relative ones start at `directory`. `changes`: of the context. */
+  readonly backup: (options?: Partial<BackupOptions>, changes?: Partial<OperationContext>) => Promise<BackupResult>;
+  /** Restores the newest snapshot to a new directory, unless other things are named. */
   readonly restore: (options?: Partial<RestoreOptions>, changes?: Partial<OperationContext>) => Promise<RestoreOutcome>;
   /** Fails unless the repository is whole, every byte read. */
   readonly expectClean: () => Promise<void>;
@@ -79,7 +79,8 @@ export async function makeTestRepository(
     source,
     context,
     notices,
-    backup: async (given = {}) => await backup(context, { sources: [source], cwd: directory, ...given }),
+    backup: async (given = {}, changes = {}) =>
+      await backup({ ...context, ...changes }, { sources: [source], cwd: directory, ...given }),
     restore: restoreNewest,
     expectClean: async () => expect((await check(context, { readData: true })).findings).toEqual([]),
     expectRestored: async (selector = 'latest') => {

@@ -90,8 +90,12 @@ describe('when the backend fails', () => {
   });
 
   test('a listing that leaves out our own lock is not trusted', async () => {
-    vi.spyOn(backend, 'list').mockResolvedValue([]);
-    await expect(RepositoryLock.acquire(backend, { mode: 'shared' })).rejects.toThrow(RefusedError);
+    class EmptyListing extends FaultyBackend {
+      override async list(): Promise<never[]> {
+        return [];
+      }
+    }
+    await expect(RepositoryLock.acquire(new EmptyListing(backend), { mode: 'shared' })).rejects.toThrow(RefusedError);
     expect(backend.names()).toEqual([]);
   });
 

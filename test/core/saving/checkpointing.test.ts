@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { compareStates } from '../../../src/core/damage/state-comparison.ts';
 import { withRepository } from '../../../src/core/session/session.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
-import { DurableOrder } from '../../../src/core/repository/durable-order.ts';
 import { createPrng } from '../../support/prng.ts';
+import { SuspendedBackend } from '../../support/suspended-backend.ts';
 import { filesOf, makeTestRepository, TINY_CHUNKS } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 import { shownNotice } from '../../support/shown-notice.ts';
@@ -24,21 +24,6 @@ async function expectExactCheckpoint(repository: TestRepository, snapshotCount: 
     expect(compareStates(loaded.state, recounted.state)).toEqual({ count: 0, shown: [] });
     expect([...loaded.state.segments].toSorted()).toEqual([...recounted.state.segments].toSorted());
   });
-}
-
-/** Calls `action` after the next snapshot is committed, before its backup writes a checkpoint. */
-function beforeCheckpoint(action: () => Promise<void>): void {
-  // oxlint-disable-next-line typescript/unbound-method -- called with `apply`
-  const copy = DurableOrder.prototype.copyManifests;
-  const spy = vi.spyOn(DurableOrder.prototype, 'copyManifests').mockImplementation(async function (
-    this: DurableOrder,
-    ...given
-  ) {
-    spy.mockRestore();
-    await action();
-    await copy.apply(this, given);
-  });
-  onTestFinished(() => spy.mockRestore());
 }
 
 function writeFiles(repository: TestRepository, names: readonly string[], seed: number): void {
@@ -77,12 +62,14 @@ describe('the checkpoint that a backup writes', () => {
     writeFiles(repository, ['a/1', 'a/2'], 5);
     const { snapshotId } = await repository.backup();
     writeFiles(repository, ['b/1', 'b/2', 'b/3'], 6);
-    beforeCheckpoint(async () => {
+    const meanwhile = async (): Promise<void> => {
       writeFiles(repository, ['c/1'], 7);
       await repository.backup({ sources: [join(repository.source, 'b'), join(repository.source, 'c')] });
       await deleteSnapshots(repository.context, { selectors: [snapshotId!] });
-    });
-    await repository.backup();
+    };
+    // After the commit, and before the checkpoint.
+    const isCopying = (_: number, step: string): boolean => / -> manifests\.bak\//.test(step);
+    await repository.backup({}, { backend: new SuspendedBackend(repository.context.backend, isCopying, meanwhile) });
     await expectExactCheckpoint(repository, 2);
     await repository.expectClean();
   });

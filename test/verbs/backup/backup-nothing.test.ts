@@ -2,24 +2,18 @@ import { chmodSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { MockInstance } from 'vitest';
 
 import { SourceError } from '../../../src/core/errors.ts';
-import * as sourceFiles from '../../../src/core/files/source/source-files.ts';
 import { writeFiles as write } from './source-tree.ts';
+import { recordOpened } from '../../support/file-calls.ts';
 import { filesOf, letSettle, makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 import { takeThreadsAway } from '../../support/test-threads.ts';
 import { giveToNobody, withoutPrivileges } from '../../support/unprivileged.ts';
 import { shownNotice } from '../../support/shown-notice.ts';
 
-let opened: MockInstance<typeof sourceFiles.openSource>;
-
-beforeEach(() => {
-  opened = vi.spyOn(sourceFiles, 'openSource');
-  // What another thread opens is not counted.
-  return takeThreadsAway();
-});
+// What another thread opens is not counted.
+beforeEach(() => takeThreadsAway());
 
 const NO_FILES = { kind: 'warning', message: expect.stringContaining('no files') as string };
 
@@ -109,9 +103,9 @@ describe('the snapshot that a directory is compared with', () => {
     await repository.backup({ sources });
     vi.useRealTimers();
     await repository.backup({ sources, exclude: ['one/*'] });
-    opened.mockClear();
+    const opened = sources.map((name) => recordOpened(join(repository.directory, name)));
     await repository.backup({ sources });
-    const names = opened.mock.calls.map(([path]) => path.slice(repository.directory.length));
+    const names = opened.flat().map((path) => path.slice(repository.directory.length));
     expect(names.toSorted()).toEqual(['/one/a', '/one/b', '/two/c']);
   });
 

@@ -1,27 +1,27 @@
 import { renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { MockInstance } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
-import * as sourceFiles from '../../../src/core/files/source/source-files.ts';
 import { writeFiles as write } from './source-tree.ts';
+import { recordOpened } from '../../support/file-calls.ts';
 import { letSettle, makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 import { takeThreadsAway } from '../../support/test-threads.ts';
 
-let opened: MockInstance<typeof sourceFiles.openSource>;
-
-beforeEach(() => {
-  opened = vi.spyOn(sourceFiles, 'openSource');
-  // What another thread opens is not counted.
-  return takeThreadsAway();
-});
+// What another thread opens is not counted.
+beforeEach(() => takeThreadsAway());
 
 async function makeRoots(): Promise<TestRepository> {
   const repository = await makeTestRepository();
   await letSettle(...write(repository.directory, 'x/one/a', 'x/one/sub/b', 'x/two/c', 'three/d'));
   return repository;
+}
+
+/** The files of the roots that are opened from now on. */
+function openedIn({ directory }: TestRepository): () => string[] {
+  const opened = ['x', 'three'].map((name) => recordOpened(join(directory, name)));
+  return () => opened.flat().map((path) => path.slice(directory.length + 1));
 }
 
 describe('a root is compared with the newest snapshot that contains it', () => {
@@ -36,9 +36,9 @@ describe('a root is compared with the newest snapshot that contains it', () => {
     const repository = await makeRoots();
     const ids: (string | undefined)[] = [];
     for (const paths of earlier) ids.push((await repository.backup({ sources: paths })).snapshotId);
-    opened.mockClear();
+    const opened = openedIn(repository);
     const { summary, removed, parentId } = await repository.backup({ sources });
-    const read = opened.mock.calls.map(([path]) => path.slice(repository.directory.length + 1));
+    const read = opened();
     expect({ parent: ids.indexOf(parentId), read }).toEqual(expected);
     expect(summary.filesNew).toBe(read.length);
     expect(removed).toEqual({ files: 0, directories: 0 });
@@ -50,23 +50,22 @@ describe('a root is compared with the newest snapshot that contains it', () => {
     await repository.backup({ sources: ['x', 'three'] });
     await letSettle(...write(repository.directory, 'x/one/new'));
     const { snapshotId } = await repository.backup({ sources: ['x/one'] });
-    opened.mockClear();
     const { parentId, summary } = await repository.backup({ sources: ['x', 'three'] });
     // The snapshot of x/one does not contain x, so x is compared with the older one.
     expect(parentId).not.toBe(snapshotId);
     expect(summary).toMatchObject({ filesNew: 1, filesUnmodified: 4 });
-    opened.mockClear();
+    const opened = openedIn(repository);
     expect((await repository.backup({ sources: ['x/one', 'three'] })).summary.filesUnmodified).toBe(4);
-    expect(opened).not.toHaveBeenCalled();
+    expect(opened()).toEqual([]);
   });
 
   it('even if another root is gone', async () => {
     const repository = await makeRoots();
     await repository.backup({ sources: ['x/one', 'x/two'] });
     renameSync(join(repository.directory, 'x/two'), join(repository.directory, 'away'));
-    opened.mockClear();
+    const opened = openedIn(repository);
     const { summary, removed, problems } = await repository.backup({ sources: ['x/one', 'x/two'] });
-    expect(opened).not.toHaveBeenCalled();
+    expect(opened()).toEqual([]);
     expect(problems).toMatchObject([{ during: 'missing' }]);
     expect(summary).toMatchObject({ filesNew: 0, filesUnmodified: 2 });
     expect(removed).toEqual({ files: 0, directories: 0 });
@@ -77,9 +76,9 @@ describe('a root is compared with the newest snapshot that contains it', () => {
     symlinkSync('../three', join(repository.directory, 'x/link'));
     const { snapshotId } = await repository.backup({ sources: ['x/link'] });
     await repository.backup({ sources: ['x'] });
-    opened.mockClear();
+    const opened = openedIn(repository);
     expect((await repository.backup({ sources: ['x/link'] })).parentId).toBe(snapshotId);
-    expect(opened).not.toHaveBeenCalled();
+    expect(opened()).toEqual([]);
   });
 });
 

@@ -1,12 +1,12 @@
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { SourceError } from '../../../src/core/errors.ts';
 import { diffSnapshots } from '../../../src/verbs/diff/diff.ts';
 import type { DiffOptions } from '../../../src/verbs/diff/diff.ts';
-import { FileCutter } from '../../../src/core/saving/file-cutter.ts';
+import { beforeReads } from '../../support/file-calls.ts';
+import { systemError } from '../../support/system-error.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 
@@ -57,8 +57,8 @@ describe('a comparison with files on this machine', () => {
     utimesSync(join(source, 'file'), 1000, 1000);
     renameSync(join(source, 'moved'), join(source, 'renamed'));
     expect(await diff(repository)).toEqual(['R moved renamed']);
-    vi.spyOn(FileCutter.prototype, 'chunks').mockImplementation(() => {
-      throw new SourceError('cannot read it', { errno: 'EIO' });
+    beforeReads(source, () => {
+      throw systemError('EIO');
     });
     const result = await diffSnapshots(repository.context, { before: 'latest' });
     expect(result.changes.map(({ modifier, path }) => [modifier, path])).toEqual([

@@ -1,30 +1,31 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { Group } from '../../../src/core/groups/group.ts';
+import type { Backend } from '../../../src/core/backend/backend.ts';
+import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
 import { withRepository } from '../../../src/core/session/session.ts';
 import { drainGroup, rebalanceGroups } from '../../../src/core/copies/group-moves.ts';
 import { listGroups } from '../../../src/verbs/group/groups.ts';
 import { fill, makeGrouped, packsAt } from '../../support/grouped-repository.ts';
+import { SuspendedBackend } from '../../support/suspended-backend.ts';
 
 it('a group that goes offline while its packs are listed is not said to be drained', async () => {
   const repository = await makeGrouped();
   fill(repository, 'one', 1);
   await repository.backup();
-  // oxlint-disable-next-line typescript/unbound-method
-  const { list } = Group.prototype;
-  const listing = vi.spyOn(Group.prototype, 'list').mockImplementation(async function (this: Group, directory) {
-    if (this.entry.name === 'a') repository.unmount('a');
-    return await list.call(this, directory);
-  });
-  await expect(drainGroup(repository.context, 'a')).rejects.toThrow(/the group a at .* is offline/);
-  listing.mockRestore();
+  const place = repository.place('a');
+  const openPlace = async (opened: string): Promise<Backend> => {
+    const isListing = (_: number, step: string): boolean => opened === place && step === 'list packs';
+    return new SuspendedBackend(new LocalBackend(opened), isListing, async () => repository.unmount('a'));
+  };
+  const draining = drainGroup({ ...repository.context, openPlace }, 'a');
+  await expect(draining).rejects.toThrow(/the group a at .* is offline/);
   repository.mount('a');
-  expect(packsAt(repository.place('a')).length).toBeGreaterThan(0);
+  expect(packsAt(place).length).toBeGreaterThan(0);
   await drainGroup(repository.context, 'a');
-  expect(packsAt(repository.place('a'))).toEqual([]);
+  expect(packsAt(place)).toEqual([]);
   await repository.expectRestored();
 });
 

@@ -1,4 +1,4 @@
-import { linkSync, lstatSync, readFileSync, readlinkSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { linkSync, lstatSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { CancelledError } from '../../../src/core/errors.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';
 import { NO_ATTRIBUTE_TOOLS } from '../../support/attribute-dump.ts';
 import { bringBack, makeStage, save } from '../../support/attribute-stage.ts';
-import { replaceCall } from '../../support/replaced-call.ts';
+import { beforeReads } from '../../support/file-calls.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import { runTool, testNeeding } from '../../support/tools.ts';
 import { NO_ROOT } from '../../support/unprivileged.ts';
@@ -33,17 +33,11 @@ it.each([
   const controller = new AbortController();
   const { signal } = controller;
   let readCount = 0;
-  replaceCall(
-    'readSync',
-    (readSync) =>
-      ((...given: Parameters<typeof readSync>) => {
-        if (readlinkSync(`/proc/self/fd/${given[0]}`) === join(target, 'source/a1')) {
-          readCount += 1;
-          controller.abort(new CancelledError('SIGINT'));
-        }
-        return readSync(...given);
-      }) as typeof readSync,
-  );
+  beforeReads(target, (path) => {
+    if (path !== join(target, 'source/a1')) return;
+    readCount += 1;
+    controller.abort(new CancelledError('SIGINT'));
+  });
   const options = { selector: 'latest', target, overwrite: 'if-changed' } as const;
   await expect(restore({ ...context, signal }, options)).rejects.toBeInstanceOf(CancelledError);
   // And not only by what came after it.

@@ -42,6 +42,8 @@ interface TaskPoolOptions {
    * limit on open files allows.
    */
   readonly threadCount?: number;
+  /** Default: the limit of the system for this process. */
+  readonly openFiles?: number;
   /** Amount of work that the caller does before it starts a thread, in bytes. */
   readonly inlineBytes?: number;
   /** The program of the threads. */
@@ -66,7 +68,7 @@ export class TaskPool {
   #inlineBytesLeft: number;
 
   constructor(options: TaskPoolOptions = {}) {
-    this.#threadCount = options.threadCount ?? defaultThreadCount();
+    this.#threadCount = options.threadCount ?? defaultThreadCount(options.openFiles ?? openFilesMax());
     this.#program = options.program ?? PROGRAM;
     this.#inlineBytesLeft = options.inlineBytes ?? INLINE_BYTES;
   }
@@ -194,8 +196,8 @@ export class TaskPool {
 
 function ignore(): void {}
 
-function defaultThreadCount(): number {
-  const allowed = Math.max(0, Math.floor((openFilesMax() - OPEN_FILES_MIN) / OPEN_FILES_PER_THREAD));
+function defaultThreadCount(openFiles: number): number {
+  const allowed = Math.max(0, Math.floor((openFiles - OPEN_FILES_MIN) / OPEN_FILES_PER_THREAD));
   return Math.min(THREADS_MAX, Math.max(2, availableParallelism()), allowed);
 }
 

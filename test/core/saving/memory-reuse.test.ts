@@ -1,28 +1,29 @@
 import { linkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
 import { ChunkQueue } from '../../../src/core/saving/chunk-queue.ts';
 import { check } from '../../../src/verbs/check/check.ts';
-import { BufferPool } from '../../../src/core/store/buffer-pool.ts';
-import { SlabPool } from '../../../src/core/store/slab-pool.ts';
+import type { ResultOf, Task } from '../../../src/core/workers/task-messages.ts';
+import { TaskPool } from '../../../src/core/workers/task-pool.ts';
 import { createPrng } from '../../support/prng.ts';
 import { RecordingSaver } from '../../support/recording-saver.ts';
-import { threadsOfTests } from '../../support/test-threads.ts';
+import { recordSharedMemory } from '../../support/shared-memory.ts';
 import { TINY_CHUNKS, makeTestRepository } from '../../support/test-repository.ts';
 
 const KIB = 1024;
 
-/** How often a pool gives memory from now on, in pieces of at least so many bytes, and how many different ones. */
-function watchMemory(
-  sizeBytesMin = 0,
-  pool: BufferPool | SlabPool = BufferPool.prototype,
-): { readonly takenCount: () => number; readonly madeCount: () => number } {
-  const take = vi.spyOn(pool, 'take');
-  const all = (): Buffer[] => take.mock.results.map(({ value }) => value as Buffer);
-  const results = (): Buffer[] => all().filter(({ length }) => length >= sizeBytesMin);
-  return { takenCount: () => results().length, madeCount: () => new Set(results().map(({ buffer }) => buffer)).size };
+const sumOf = (sizes: readonly number[]): number => sizes.reduce((sum, sizeBytes) => sum + sizeBytes, 0);
+/** How much memory was made for files that are read or written together. */
+const batchesIn = (sizes: readonly number[]): number => sizes.filter((sizeBytes) => sizeBytes === 512 * KIB).length;
+
+/** Every block takes until the packs that are read beside it have come. */
+class SlowThreads extends TaskPool {
+  override async run<T extends Task>(task: T): Promise<ResultOf<T>> {
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    return await super.run(task);
+  }
 }
 
 test('the chunks of a large file that are known already leave their memory to the next', async () => {
@@ -33,13 +34,11 @@ test('the chunks of a large file that are known already leave their memory to th
   writeFileSync(file, content);
   await repository.backup();
   for (let count = 0; count < 3; count += 1) writeFileSync(join(repository.source, `copy-${count}`), content);
-  const memory = watchMemory(0, SlabPool.prototype);
+  const memory = recordSharedMemory();
   const { summary } = await repository.backup();
   expect(summary.dataBlobs).toBe(0);
-  expect(memory.takenCount()).toBeGreaterThan(500);
   // Enough for those of one file, which are all hashed at a time, and not for three.
-  expect(memory.madeCount()).toBeGreaterThan(1);
-  expect(memory.madeCount()).toBeLessThan((2 * content.length) / (16 * KIB));
+  expect(sumOf(memory)).toBeLessThan(2 * content.length);
 });
 
 test('small files that were read ahead leave their memory to the next, whatever their other names', async () => {
@@ -50,12 +49,10 @@ test('small files that were read ahead leave their memory to the next, whatever 
     writeFileSync(file, prng.bytes(KIB));
     if (index % 3 === 0) linkSync(file, `${file}-link`);
   }
-  const memory = watchMemory();
+  const memory = recordSharedMemory();
   await repository.backup();
   // 64 files at most are read together.
-  expect(memory.takenCount()).toBeGreaterThan(1000 / 64);
-  expect(memory.takenCount()).toBeLessThan(100);
-  expect(memory.madeCount()).toBeLessThan(memory.takenCount() * 0.75);
+  expect(batchesIn(memory)).toBeLessThan((1000 / 64) * 0.75);
 });
 
 test('small files that threads write leave their memory to the next', async () => {
@@ -64,11 +61,10 @@ test('small files that threads write leave their memory to the next', async () =
   for (let index = 0; index < 2500; index += 1)
     writeFileSync(join(repository.source, `file-${index}`), prng.bytes(KIB));
   await repository.backup();
-  const memory = watchMemory(512 * KIB);
+  const memory = recordSharedMemory();
   await repository.expectRestored();
-  // 64 files at most are written together. Two blocks are read, too.
-  expect(memory.takenCount()).toBeGreaterThan(2500 / 64);
-  expect(memory.madeCount()).toBeLessThan(memory.takenCount() / 2);
+  // 64 files at most are written together.
+  expect(batchesIn(memory)).toBeLessThan(2500 / 64 / 2);
 });
 
 test('the chunks of a file that could not be read to its end are let go', async () => {
@@ -88,18 +84,12 @@ test('a check does not use the memory of a pack again before it is verified', as
   Object.assign(repository.context, { storeSizes });
   writeFileSync(join(repository.source, 'file'), createPrng(20261120).bytes(1000 * KIB));
   await repository.backup();
-  // A reader of trees takes smaller ones.
-  const memory = watchMemory(KIB * KIB);
-  const threads = threadsOfTests();
-  const run = threads.run.bind(threads);
-  // Every block takes until the packs that are read beside it have come.
-  vi.spyOn(threads, 'run').mockImplementation(async (task) => {
-    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    return await run(task);
-  });
-  const { findings, packsChecked } = await check(repository.context, { readData: true });
+  const threads = new SlowThreads();
+  onTestFinished(() => threads.close());
+  const memory = recordSharedMemory();
+  const { findings, packsChecked } = await check({ ...repository.context, threads }, { readData: true });
   expect(findings).toEqual([]);
   expect(packsChecked).toBeGreaterThan(10);
-  expect(memory.takenCount()).toBe(packsChecked);
-  expect(memory.madeCount()).toBeLessThan(packsChecked / 2);
+  // A reader of trees takes smaller ones.
+  expect(memory.filter((sizeBytes) => sizeBytes >= KIB * KIB).length).toBeLessThan(packsChecked / 2);
 });

@@ -1,12 +1,13 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { BlockGatherer } from '../../../src/core/store/block-gatherer.ts';
+import type { FileWriter } from '../../../src/core/backend/file-system-backend.ts';
 import { ChunkReader } from '../../../src/core/store/chunk-reader.ts';
 import { bytesOfStaged } from '../../../src/core/store/chunk-writer.ts';
+import { FaultyBackend } from '../../support/faulty-backend.ts';
 import { createPrng } from '../../support/prng.ts';
 import { makeText } from '../../support/tree-paths.ts';
 import { chunksOf, codec, emptyStorage, hasher } from './store-support.ts';
-import { SIZES, add, beginWriting, settle } from './writing-support.ts';
+import { SIZES, TestCompressor, add, beginWriting, heldCompressor, settle } from './writing-support.ts';
 
 const prng = createPrng(20261120);
 
@@ -41,20 +42,23 @@ describe('chunks that are staged until their ids are known', () => {
     const sizes = { ...SIZES, packBytes: 1e9, blockRawBytes: 4 << 20 };
     const lengths = [300_000, 262_144, 262_143, 200_000, 1_000_000];
     const backend = emptyStorage();
-    const { writer, compressor, packs } = beginWriting(backend, sizes);
-    const take = vi.spyOn(BlockGatherer.prototype, 'add');
-    const compress = vi.spyOn(compressor, 'compress');
+    const staged = new Set<ArrayBufferLike>();
+    const lone: unknown[] = [];
+    const compressor = new TestCompressor(async (raw, options) => {
+      // What is gathered is copied.
+      if (staged.has(raw.buffer)) lone.push([raw.length, options?.isDense]);
+      return { codec: 'raw', bytes: raw };
+    });
+    const { writer, packs } = beginWriting(backend, sizes, compressor);
     for (const source of [...lengths.map((length) => prng.bytes(length)), makeText(prng, 300_001)]) {
-      await writer.addStaged(hasher.dataId(source), writer.stage(source));
+      const chunk = writer.stage(source);
+      staged.add(chunk.buffer.buffer);
+      await writer.addStaged(hasher.dataId(source), chunk);
     }
     await writer.finish();
-    const calls = compress.mock.calls.map(([raw, options]) => [raw.length, options?.isDense]);
-    // In the order of submission: what is gathered comes at the end.
-    expect(calls.slice(0, 3)).toEqual([300_000, 262_144, 1_000_000].map((length) => [length, true]));
+    expect(lone).toEqual([300_000, 262_144, 1_000_000].map((length) => [length, true]));
     const blocks = packs.flatMap(({ blocks: found }) => found.map(({ chunkLengths }) => [...chunkLengths]));
     expect(blocks).toEqual([[300_000], [262_144], [1_000_000], [300_001], [262_143, 200_000]]);
-    // What is gathered is copied.
-    expect(take.mock.calls.map(([, bytes]) => bytes.length)).toEqual([262_143, 200_000, 300_001]);
   });
 
   test('take no more memory than they need and half a block each time it is used up', () => {
@@ -94,8 +98,8 @@ describe('chunks that are staged until their ids are known', () => {
 
 describe('the memory of blocks', () => {
   test('that are parts of larger pieces is limited too, whatever their own size', async () => {
-    const { writer, codec: encoding } = beginWriting(emptyStorage(), { ...SIZES, blockRawBytes: 4 << 20 });
-    vi.spyOn(encoding, 'encode').mockImplementation(async () => new Promise(() => undefined));
+    const sizes = { ...SIZES, blockRawBytes: 4 << 20 };
+    const { writer } = beginWriting(emptyStorage(), sizes, heldCompressor().compressor);
     const memory = new Set<ArrayBufferLike>();
     let full: Promise<void> | undefined;
     while (full === undefined) {
@@ -111,11 +115,16 @@ describe('the memory of blocks', () => {
 
   test('that were written counts no more, so that the caller is held back as early as at first', async () => {
     const addsUntilFull = async (writtenFirst: number): Promise<number> => {
-      const { writer, compressor } = beginWriting(emptyStorage());
+      let isHeld = false;
+      const compressor = new TestCompressor(async (bytes) => {
+        if (isHeld) await new Promise(() => undefined);
+        return { codec: 'raw', bytes };
+      });
+      const { writer } = beginWriting(emptyStorage(), SIZES, compressor);
       // In a buffer of 16 KiB.
       for (let count = 0; count < writtenFirst; count += 1) await add(writer, makeText(prng, 9000));
       await settle();
-      vi.spyOn(compressor, 'compress').mockImplementation(async () => new Promise(() => undefined));
+      isHeld = true;
       for (let count = 1; ; count += 1) {
         const bytes = makeText(prng, 9000);
         if (writer.add(hasher.dataId(bytes), bytes) !== undefined) return count;
@@ -126,20 +135,20 @@ describe('the memory of blocks', () => {
   });
 
   test('is not used again before they are written, however long that takes', async () => {
-    const backend = emptyStorage();
-    const create = backend.create.bind(backend);
     let holds = true;
     const held: { readonly payload: Uint8Array; readonly goOn: () => void }[] = [];
-    vi.spyOn(backend, 'create').mockImplementation(async (name) => {
-      const writer = await create(name);
-      const append = async (bytes: Uint8Array): Promise<void> => {
-        if (holds && bytes.length > 1000)
-          await new Promise<void>((resolve) => held.push({ payload: bytes, goOn: resolve }));
-        await writer.append(bytes);
-      };
-      return { append, sync: async () => writer.sync(), close: async () => writer.close() };
-    });
-    const { writer } = beginWriting(backend, { ...SIZES, packBytes: 1e9 });
+    class HeldAppends extends FaultyBackend {
+      override async create(name: string): Promise<FileWriter> {
+        const file = await super.create(name);
+        const append = async (bytes: Uint8Array): Promise<void> => {
+          if (holds && bytes.length > 1000)
+            await new Promise<void>((resolve) => held.push({ payload: bytes, goOn: resolve }));
+          await file.append(bytes);
+        };
+        return { append, sync: async () => file.sync(), close: async () => file.close() };
+      }
+    }
+    const { writer } = beginWriting(new HeldAppends(emptyStorage()), { ...SIZES, packBytes: 1e9 });
     const texts: string[] = [];
     let full: Promise<void> | undefined;
     while (full === undefined) {

@@ -1,10 +1,9 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { ChunkHasher } from '../../../src/core/crypto/chunk-hasher.ts';
-import * as openFiles from '../../../src/core/files/native/open-files.ts';
 import { TaskPool } from '../../../src/core/workers/task-pool.ts';
 import { shared } from '../../support/shared-memory.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
@@ -14,10 +13,10 @@ const key = new ChunkHasher('sha1', new Uint8Array(32)).keyOf('data');
 
 const countThreads = (): number => readdirSync('/proc/self/task').length;
 
-/** Returns how many threads a pool starts. */
-async function threadsStarted(): Promise<number> {
+/** Returns how many threads a pool starts if so many files may be open. */
+async function threadsStarted(openFiles: number): Promise<number> {
   const before = countThreads();
-  const pool = new TaskPool();
+  const pool = new TaskPool({ openFiles });
   pool.prepare();
   const count = countThreads() - before;
   pool.close();
@@ -26,12 +25,8 @@ async function threadsStarted(): Promise<number> {
 }
 
 test.runIf(process.platform === 'linux')('a low limit on open files means fewer threads, or none', async () => {
-  const limited = vi.spyOn(openFiles, 'openFilesMax');
   const counts: number[] = [];
-  for (const limit of [96, 111, 112, Infinity]) {
-    limited.mockReturnValue(limit);
-    counts.push(await threadsStarted());
-  }
+  for (const limit of [96, 111, 112, Infinity]) counts.push(await threadsStarted(limit));
   expect(counts.slice(0, 3)).toEqual([0, 0, 1]);
   expect(counts[3]).toBeGreaterThan(1);
 });

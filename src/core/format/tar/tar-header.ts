@@ -62,8 +62,8 @@ export function describeMember(header: TarHeader): TarMember {
   const base = { ...NO_METADATA, path: named, type: typeOf(type, named) };
   const nfs4Acl = recordOf(own, 'SCHILY.acl.ace');
   const defaults = isDamaged === true ? ['without a part of its extended header: it is damaged'] : [];
-  // GNU tar's archives in several volumes; those of its older format have a type of their own.
-  const whole = recordOf(own, 'GNU.volume.filename');
+  // GNU tar's archives in several volumes: the global header is meant for the first member, which has such a name.
+  const whole = named.includes('GNUFileParts') ? recordOf(own, 'GNU.volume.filename') : undefined;
   if (whole !== undefined) defaults.push(`as a part of ${textOf(whole)}: the rest is in other volumes`);
   try {
     return {

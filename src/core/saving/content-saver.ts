@@ -79,6 +79,8 @@ export class ContentSaver {
     try {
       while (end > start) {
         for (;;) {
+          const pause = this.#pacer.pause();
+          if (pause !== undefined) await pause;
           const repeated = zeroChunksIn(this.#chunker, start, end, content.zeroChunkBytes);
           if (repeated > 0) {
             await content.repeatZeros(repeated + this.#skipZeros(source, start, end, content.zeroChunkBytes));
@@ -88,8 +90,6 @@ export class ContentSaver {
           if (length === 0) break;
           await content.append(buffer.subarray(start, start + length));
           start += length;
-          const pause = this.#pacer.pause();
-          if (pause !== undefined) await pause;
         }
         buffer.copyWithin(0, start, end);
         end = await source.fill(buffer, end - start);

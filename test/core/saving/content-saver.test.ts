@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 
 import * as fc from 'fast-check';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { createChunker } from '../../../src/core/chunking/create-chunker.ts';
 import type { ChunkerParameters } from '../../../src/core/chunking/chunker.ts';
 import type { ChunkSaver, HashingChunk } from '../../../src/core/saving/chunk-saver.ts';
+import { CancelledError } from '../../../src/core/errors.ts';
 import { ContentSaver } from '../../../src/core/saving/content-saver.ts';
 import { Pacer } from '../../../src/core/util/pacer.ts';
 import { createPrng } from '../../support/prng.ts';
@@ -44,6 +45,15 @@ class NotedChunks implements Pick<ChunkSaver, 'put' | 'stage' | 'putStaged' | 'd
   drop(chunk: HashingChunk): void {
     this.#ids.delete(chunk);
   }
+}
+
+function saverFor(parameters: ChunkerParameters, pacing: ConstructorParameters<typeof Pacer>[0] = {}) {
+  const chunker = createChunker(parameters);
+  const chunks = new NotedChunks();
+  const tally = { bytes: 0, addBytes: (bytes: number) => void (tally.bytes += bytes) };
+  const hasher = { dataId: idOf } as never;
+  const saver = new ContentSaver({ chunker, hasher, chunks: chunks as never, pacer: new Pacer(pacing), tally });
+  return { saver, chunker, chunks, tally };
 }
 
 /** A content that is read in pieces, and that may tell how many zeros come next. */
@@ -96,6 +106,26 @@ const ZEROS_ELSEWHERE = {
   tellsZeros: true,
 };
 
+test('a content that is nothing but zeros can be interrupted', async () => {
+  const controller = new AbortController();
+  let fills = 0;
+  const endless = {
+    isAtEnd: false,
+    sizeBytes: 0,
+    fill(buffer: Uint8Array, end: number): number {
+      fills += 1;
+      if (fills === 3) controller.abort(new CancelledError('SIGINT'));
+      if (fills > 100) throw new Error('it was not interrupted');
+      buffer.fill(0, end);
+      return buffer.length;
+    },
+  };
+  await expect(saverFor(CHUNKERS[0]!, { signal: controller.signal }).saver.save(endless)).rejects.toThrow(
+    CancelledError,
+  );
+  expect(fills).toBe(3);
+});
+
 testProperty('a content with runs of zeros has the chunks that its bytes have', async (check) => {
   // The buffer of a chunker has at least 1 MiB.
   const lengths = fc.oneof(fc.nat(20), fc.nat(3000), fc.nat(100_000), fc.nat(2_500_000));
@@ -113,21 +143,12 @@ testProperty('a content with runs of zeros has the chunks that its bytes have', 
       const data = Buffer.concat(
         runs.map(({ isZero, lengthBytes }) => (isZero ? Buffer.alloc(lengthBytes) : random.bytes(lengthBytes))),
       );
-      const chunker = createChunker(parameters);
+      const { saver, chunker, chunks, tally } = saverFor(parameters);
       let start = 0;
       const expected = streamCuts(chunker, data).map((end) => idOf(data.subarray(start, (start = end))));
-      const chunks = new NotedChunks();
-      let tallied = 0;
-      const saver = new ContentSaver({
-        chunker,
-        hasher: { dataId: idOf } as never,
-        chunks: chunks as never,
-        pacer: new Pacer({}),
-        tally: { addBytes: (bytes) => (tallied += bytes) },
-      });
       const saved = await saver.save(new Pieces(data, pieceBytes, tellsZeros));
       expect(Buffer.compare(saved.chunkIds, Buffer.concat(expected))).toBe(0);
-      expect([saved.sizeBytes, tallied]).toEqual([data.length, data.length]);
+      expect([saved.sizeBytes, tally.bytes]).toEqual([data.length, data.length]);
       expect(chunks.stored).toEqual(new Set(expected.map((id) => id.toString('hex'))));
     }),
     { numRuns: inSoak(2000, 60), examples: CHUNKERS.map((parameters) => [{ ...ZEROS_ELSEWHERE, parameters }]) },

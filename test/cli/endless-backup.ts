@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 /** Zeros that take no space on the disk, and far longer to read than any test lasts. */
-const ENDLESS_BYTES = 2 ** 40;
+const ENDLESS_BYTES = 2 ** 43;
 
 /** A home whose directory `work` has one small file and one that a backup does not come to the end of. */
 export function makeEndlessHome(): string {

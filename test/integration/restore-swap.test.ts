@@ -1,9 +1,8 @@
 import { existsSync, linkSync, lstatSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import * as native from '../../src/core/files/native/native.ts';
 import { describeTree, diffTrees } from '../support/compare-trees.ts';
 import { contentReads } from '../support/pack-reads.ts';
 import type { PackReads } from '../support/pack-reads.ts';
@@ -12,6 +11,7 @@ import { inSoak } from '../support/soak.ts';
 import { SMALL_SIZES } from '../support/simulated-process.ts';
 import { makeTestRepository, TINY_CHUNKS } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
+import { withoutKoffi } from '../support/without-koffi.ts';
 
 /** Calls `action` before content is read, as soon as `isTime`. */
 function whileReading(
@@ -85,7 +85,7 @@ describe.each([
     'do not follow an exchange of the directory `%s` for a symlink',
     async (name) => {
       const repository = await makeLinked();
-      if (!hasKoffi) vi.spyOn(native, 'nativeCalls').mockReturnValue(undefined);
+      if (!hasKoffi) withoutKoffi();
       const [target, outside, moved] = ['target', 'outside', 'moved'].map((part) => join(repository.directory, part));
       const traps = ['file', 'deep/file'].map((path) => join(outside!, path));
       mkdirSync(join(outside!, 'deep'), { recursive: true });

@@ -28,3 +28,15 @@ export function beforeReads(directory: string, before: (path: string) => void): 
       }) as typeof readSync,
   );
 }
+
+/** Calls `before` ahead of each listing in a directory. What that throws takes the place of the names. */
+export function beforeListings(directory: string, before: () => void): void {
+  replaceCall(
+    'readdirSync',
+    (readdirSync) =>
+      ((...given: Parameters<typeof readdirSync>) => {
+        if (String(given[0]).startsWith(directory)) before();
+        return readdirSync(...given);
+      }) as typeof readdirSync,
+  );
+}

@@ -1,4 +1,4 @@
-import { readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { cpSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
@@ -18,9 +18,9 @@ import { connectRealm, readRealm } from '../../../src/realm/domains/realm.ts';
 import type { OpenRealm } from '../../../src/realm/domains/realm.ts';
 import { RepositoryPeer } from '../../../src/realm/domains/repository-peer.ts';
 import { realmStatus } from '../../../src/realm/verbs/realm/status.ts';
-import { DirectoryCoordinator } from '../../../src/realm/coordination/directory-coordinator.ts';
 import { holdKeysOf, kindsOf, liveIdsOf, makeRealm, makeSetting } from '../../support/lending-pair.ts';
-import type { Member } from '../../support/lending-pair.ts';
+import type { Member, TestRealm } from '../../support/lending-pair.ts';
+import { replaceCall } from '../../support/replaced-call.ts';
 import { watching } from '../../support/watched-backend.ts';
 
 // Each of these tests fails without one guard of src/realm.
@@ -43,33 +43,25 @@ function loseIndex({ place }: Member): void {
   for (const name of readdirSync(join(place, 'filter'))) rmSync(join(place, 'filter', name));
 }
 
-/** Calls `before` once, before a record of a kind is written. */
-function beforeWriting(kind: string, before: () => Promise<void>): void {
-  // oxlint-disable-next-line typescript/unbound-method
-  const { write } = DirectoryCoordinator.prototype;
+/** Calls `before` once, before a record of a kind is written, with the path that it is about to get. */
+function beforeWriting({ coordinator }: TestRealm, kind: string, before: (path: string) => void): void {
   let isCalled = false;
-  vi.spyOn(DirectoryCoordinator.prototype, 'write').mockImplementation(async function (
-    this: DirectoryCoordinator,
-    ...args
-  ) {
-    if (!isCalled && args[0] === kind) {
+  replaceCall('openSync', (openSync) => (path, flags, ...given) => {
+    if (!isCalled && flags === 'wx' && String(path).startsWith(`${coordinator}/${kind}/`)) {
       isCalled = true;
-      await before();
+      before(String(path).replace(/\.[0-9a-f]+\.tmp$/, ''));
     }
-    return await write.apply(this, args);
+    return openSync(path, flags, ...given);
   });
 }
 
 describe('a domain that publishes', () => {
   test('begins again if another process has written the record meanwhile', async () => {
     const { realm, holder, source } = await makeSetting();
-    const coordinator = new DirectoryCoordinator(realm.coordinator);
-    const id = await idOf(holder);
-    beforeWriting('state', async () => {
-      const version = (await coordinator.read('state', id))?.version;
-      expect(await coordinator.write('state', id, Buffer.from('of another process'), version)).toBeDefined();
-    });
+    let written: string | undefined;
+    beforeWriting(realm, 'state', (path) => writeFileSync((written = path), 'of another process'));
     await holder.backUp(source);
+    expect(written).toContain(await idOf(holder));
     const own = (await realmStatus(holder.context)).domains.find(({ isSelf }) => isSelf);
     expect(own).toMatchObject({ isCurrent: true, unpublished: 0 });
     expect(kindsOf(holder)).toEqual([]);
@@ -173,7 +165,12 @@ describe('a domain that joins', () => {
     const members = [await realm.join('one'), await realm.join('two')];
     const [late, early] = first === 0 ? members : members.toReversed();
     const joining = { coordinator: realm.coordinator, name: 'wanted' };
-    beforeWriting('members', async () => void (await joinRealm(early!.context, joining)));
+    const joined = join(realm.directory, 'joined');
+    cpSync(realm.coordinator, `${joined}-not`, { recursive: true });
+    await joinRealm(early!.context, joining);
+    renameSync(realm.coordinator, joined);
+    renameSync(`${joined}-not`, realm.coordinator);
+    beforeWriting(realm, 'members', () => cpSync(joined, realm.coordinator, { recursive: true }));
     await expect(joinRealm(late!.context, joining)).rejects.toThrow('the realm has a domain wanted already');
     const { records } = await connected(early!);
     const names = [...(await records.members()).members.values()].map((member) => member.value.name);
@@ -184,19 +181,20 @@ describe('a domain that joins', () => {
 });
 
 test('an agent reads the records once more if they change while it reads them', async () => {
-  const { owner } = await makeSetting();
-  const realm = await connected(owner);
-  let change: () => void = () => undefined;
-  vi.spyOn(realm.coordinator, 'watch').mockImplementation(async (onChange) => {
-    change = onChange;
-    return () => undefined;
-  });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { realm, owner } = await makeSetting();
+  const states = join(realm.coordinator, 'state');
   let readings = 0;
   const onChange = async (): Promise<void> => {
     readings += 1;
-    if (readings === 1) change();
+    if (readings > 1) return;
+    const [name] = readdirSync(states);
+    renameSync(join(states, name!), join(states, name!.replace(/\d+$/, '1000')));
+    vi.advanceTimersByTime(60_000);
   };
-  const watch = new PlaneWatch(new Domains(owner.context, realm), realm, { onChange, onTrouble: undefined });
+  const open = await connected(owner);
+  const watch = new PlaneWatch(new Domains(owner.context, open), open, { onChange, onTrouble: undefined });
   onTestFinished(async () => watch.stop());
   await watch.start();
   expect(readings).toBe(2);

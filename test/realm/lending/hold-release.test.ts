@@ -1,10 +1,9 @@
 import { cpSync, readFileSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import { CancelledError } from '../../../src/core/errors.ts';
-import { DirectoryCoordinator } from '../../../src/realm/coordination/directory-coordinator.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
 import { withRepository } from '../../../src/core/session/session.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
@@ -17,6 +16,7 @@ import { noteHold } from '../../../src/realm/lending/placed-holds.ts';
 import { holdIdOf, newHoldSecret } from '../../../src/realm/agents/hold-secrets.ts';
 import { leaveRealm } from '../../../src/realm/verbs/realm/leave.ts';
 import { withRealm } from '../../../src/realm/domains/realm.ts';
+import { beforeListings } from '../../support/file-calls.ts';
 import { ALL, borrowedIds, deleteAll, kindsOf, makeSetting, makeTwoLoans } from '../../support/lending-pair.ts';
 import type { Member, Setting } from '../../support/lending-pair.ts';
 
@@ -57,23 +57,6 @@ async function leaveHold(
 
 async function holdIds(member: Member): Promise<string[]> {
   return (await member.holds()).map(({ snapshot }) => snapshot.hold!.holdId);
-}
-
-/** Runs `work` when a member reads the records of the realm. Returns how often it did. */
-function whileAsking(work: () => void): { readonly count: number } {
-  const asked = { count: 0 };
-  // oxlint-disable-next-line typescript/unbound-method
-  const { list } = DirectoryCoordinator.prototype;
-  vi.spyOn(DirectoryCoordinator.prototype, 'list').mockImplementation(async function (
-    this: DirectoryCoordinator,
-    kind,
-  ) {
-    asked.count += 1;
-    work();
-    return await list.call(this, kind);
-  });
-  onTestFinished(() => void vi.restoreAllMocks());
-  return asked;
 }
 
 /** Ends what is not needed, at every member. */
@@ -179,12 +162,14 @@ describe('no hold ends', () => {
 
   test('by a process that has lost its lock since it read what it needs', async () => {
     const loan = await makeLoan();
-    const { holder } = loan;
-    const asked = whileAsking(() => {
+    const { holder, realm } = loan;
+    let askedCount = 0;
+    beforeListings(realm.coordinator, () => {
+      askedCount += 1;
       for (const lock of readdirSync(join(holder.place, 'locks'))) rmSync(join(holder.place, 'locks', lock));
     });
     await release(holder.context).catch((error: unknown) => expect(error).toMatchObject({ code: 'REFUSED' }));
-    expect(asked.count).toBeGreaterThan(0);
+    expect(askedCount).toBeGreaterThan(0);
     expect(kindsOf(holder)).toEqual(['hold-not-released']);
     await expectBothKept(loan);
   });
@@ -224,10 +209,10 @@ describe('no hold ends', () => {
   test('and nothing is reported as done if the user has ended the command', async () => {
     const loan = await makeLoan();
     const end = new AbortController();
-    const asked = whileAsking(() => end.abort(new CancelledError('SIGINT')));
+    beforeListings(loan.realm.coordinator, () => end.abort(new CancelledError('SIGINT')));
     const context = { ...loan.holder.context, signal: end.signal };
     await expect(release(context)).rejects.toMatchObject({ code: 'CANCELLED' });
-    expect(asked.count).toBeGreaterThan(0);
+    expect(end.signal.aborted).toBe(true);
     expect(kindsOf(loan.holder)).toEqual([]);
     await expectBothKept(loan);
   });

@@ -1,30 +1,31 @@
 import { renameSync } from 'node:fs';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { withRepository } from '../../../src/core/session/session.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
+import type { AgentService } from '../../../src/realm/agents/peer.ts';
+import type { RepositoryPeer } from '../../../src/realm/domains/repository-peer.ts';
 import { placeHold } from '../../../src/realm/lending/holds.ts';
-import { RepositoryPeer } from '../../../src/realm/domains/repository-peer.ts';
 import { makeCondemnedInUse } from '../../support/condemned-stage.ts';
 import { borrowedIds, deleteAll, kindsOf, makeSetting, makeTwoLoans } from '../../support/lending-pair.ts';
 import { simulatedProcess } from '../../support/simulated-process.ts';
-
-afterEach(() => void vi.restoreAllMocks());
+import { withChangedAgent } from '../../support/with-agent.ts';
 
 test('a lender that has deleted the chunks since it was asked keeps none, and all is stored here', async () => {
   const { owner, holder, source } = await makeSetting();
-  // oxlint-disable-next-line typescript/unbound-method
-  const { ask } = RepositoryPeer.prototype;
-  const asked = vi.spyOn(RepositoryPeer.prototype, 'ask').mockImplementation(async function (
-    this: RepositoryPeer,
-    ids,
-  ) {
-    const answers = await ask.call(this, ids);
-    await deleteAll(owner);
-    return answers;
+  let askedCount = 0;
+  const deleting = (peer: RepositoryPeer): Partial<AgentService> => ({
+    ask: async (ids) => {
+      const answers = await peer.ask(ids);
+      askedCount += 1;
+      await deleteAll(owner);
+      return answers;
+    },
   });
-  const { borrowed } = await holder.backUp(source, { reliesOn: 'owner' });
-  expect(asked).toHaveBeenCalledOnce();
+  const { borrowed } = await withChangedAgent(owner, deleting, async () =>
+    holder.backUp(source, { reliesOn: 'owner' }),
+  );
+  expect(askedCount).toBe(1);
   expect([borrowed.chunks, kindsOf(holder)]).toEqual([0, ['chunks-not-kept']]);
   renameSync(owner.place, `${owner.place}-away`);
   await holder.expectRestored(source);
@@ -32,15 +33,17 @@ test('a lender that has deleted the chunks since it was asked keeps none, and al
 });
 
 test('wrong bytes of a lender are refused', async () => {
-  const { holder, source } = await makeSetting();
+  const { owner, holder, source } = await makeSetting();
   await holder.backUp(source, { reliesOn: 'owner' });
-  // oxlint-disable-next-line typescript/unbound-method
-  const { readChunk } = RepositoryPeer.prototype;
-  vi.spyOn(RepositoryPeer.prototype, 'readChunk').mockImplementation(async function (this: RepositoryPeer, id) {
-    const bytes = await readChunk.call(this, id);
-    return bytes && Uint8Array.from(bytes, (byte, index) => (index === 0 ? byte ^ 1 : byte));
+  const lying = (peer: RepositoryPeer): Partial<AgentService> => ({
+    readChunk: async (id) => {
+      const bytes = await peer.readChunk(id);
+      return bytes && Uint8Array.from(bytes, (byte, index) => (index === 0 ? byte ^ 1 : byte));
+    },
   });
-  await expect(holder.expectRestored(source)).rejects.toThrow('gave wrong bytes');
+  await withChangedAgent(owner, lying, async () =>
+    expect(holder.expectRestored(source)).rejects.toThrow('gave wrong bytes'),
+  );
 });
 
 test('borrowed chunks are not lent', async () => {

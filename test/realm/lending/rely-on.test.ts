@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import { exitCodeOfRestore } from '../../../src/verbs/restore/report.ts';
@@ -15,7 +15,8 @@ import { compact } from '../../../src/core/removing/compact.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
 import { leaveRealm } from '../../../src/realm/verbs/realm/leave.ts';
 import { collectStats } from '../../../src/verbs/stats/stats.ts';
-import { RepositoryPeer } from '../../../src/realm/domains/repository-peer.ts';
+import type { RepositoryPeer } from '../../../src/realm/domains/repository-peer.ts';
+import type { AgentService } from '../../../src/realm/agents/peer.ts';
 import { releaseHolds } from '../../../src/realm/lending/holds.ts';
 import { restore } from '../../../src/verbs/restore/restore.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
@@ -24,6 +25,7 @@ import { ALL, deleteAll, holdKeysOf, kindsOf, makeSetting } from '../../support/
 import { KINDS } from '../../support/realm.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 import { inSoak } from '../../support/soak.ts';
+import { withChangedAgent } from '../../support/with-agent.ts';
 
 describe.each(KINDS)('in a realm of %s repositories, a backup that relies on another domain', (kind) => {
   test('does not store what the domain has, and can be restored', async () => {
@@ -231,18 +233,17 @@ test('what a domain has lost is stored here, and not borrowed from another one',
 test('an adoption rescues what can be rescued', async () => {
   const { owner, holder, source } = await makeSetting();
   await holder.backUp(source, { reliesOn: 'owner' });
-  // oxlint-disable-next-line typescript/unbound-method
-  const { readChunk } = RepositoryPeer.prototype;
   let askedCount = 0;
-  vi.spyOn(RepositoryPeer.prototype, 'readChunk').mockImplementation(async function (this: RepositoryPeer, id) {
-    askedCount += 1;
-    return askedCount === 3 ? undefined : await readChunk.call(this, id);
+  const failing = (peer: RepositoryPeer): Partial<AgentService> => ({
+    readChunk: async (id) => {
+      askedCount += 1;
+      return askedCount === 3 ? undefined : await peer.readChunk(id);
+    },
   });
-  const adopted = await adopt(holder.context);
+  const adopted = await withChangedAgent(owner, failing, async () => adopt(holder.context));
   expect(adopted).toMatchObject({ failed: 1, failure: expect.stringContaining('cannot read it'), snapshotsChanged: 0 });
   expect(adopted.chunks).toBeGreaterThan(10);
   expect(await owner.holds()).toHaveLength(1);
-  vi.restoreAllMocks();
   expect(await adopt(holder.context)).toMatchObject({ chunks: 1, failed: 0, snapshotsChanged: 1 });
   expect(await owner.holds()).toEqual([]);
 });

@@ -1,14 +1,15 @@
 import { lstatSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { openDirectoryPath } from '../../../../src/core/files/paths/directory-path.ts';
 import { createHardlink, fileStateAt } from '../../../../src/core/files/target/hard-link.ts';
 import type { KnownFile } from '../../../../src/core/files/target/hard-link.ts';
-import * as native from '../../../../src/core/files/native/native.ts';
+import { nativeCalls } from '../../../../src/core/files/native/native.ts';
 import { readMetadata } from '../../../../src/core/files/source/source-metadata.ts';
 import type { ByteString } from '../../../../src/core/util/byte-string.ts';
 import { temporaryDirectory } from '../../../support/temp-directory.ts';
+import { withoutKoffi } from '../../../support/without-koffi.ts';
 import { bytes } from '../sample-entry.ts';
 
 /** How the new name is reached, and whether koffi is there. */
@@ -23,11 +24,11 @@ const knownFileAt = (path: ByteString): KnownFile => ({ path, state: fileStateAt
 describe.each(WAYS)('a hard link %s', (_, hold, hasKoffi) => {
   /** A directory of the target, as its whole path and as a restore reaches it. */
   function makeDirectory(): readonly [string, ByteString] {
-    if (!hasKoffi) vi.spyOn(native, 'nativeCalls').mockReturnValue(undefined);
+    if (!hasKoffi) withoutKoffi();
     const directory = temporaryDirectory();
     const target = openDirectoryPath(bytes(directory), { side: 'target', hold });
     onTestFinished(() => target.close());
-    expect(native.nativeCalls() !== undefined).toBe(hasKoffi);
+    expect(nativeCalls() !== undefined).toBe(hasKoffi);
     return [directory, target.prefix];
   }
 

@@ -59,9 +59,7 @@ const sharedIntegration = [
 ];
 /** The files that have a process of their own: what they do to their process cannot be undone, or they need a new one. */
 const alone = [
-  // They replace modules of Node.
-  'places/serve/append-only',
-  'places/serve/served-directory',
+  // It replaces a module of the program.
   'realm/domains/realm-cache',
   // They replace what a module has stored, or need one that nothing has used.
   'core/backend/failed-fsync',

@@ -1,3 +1,4 @@
+import childProcess from 'node:child_process';
 import type * as ChildProcess from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
@@ -9,29 +10,33 @@ import { serve } from '../../src/places/serve/serve.ts';
 
 type Spawn = typeof ChildProcess.spawn;
 
-/** The `spawn` of Node, but what `serveCommand` returns is served by this process: to start one takes far longer. */
-export function spawnOrServe(spawn: Spawn): Spawn {
-  const replaced = (program: string, args: readonly string[], options: ChildProcess.SpawnOptions): unknown =>
-    args[1] === 'serve' ? new ServerHere(args.slice(3)) : spawn(program, args, options);
-  return replaced as Spawn;
-}
-
 /** The program of a server that `serveHere` replaces. Its argument is a JSON array of options and the directory. */
 export const SERVER_HERE = 'server-in-this-process';
 
 /** Until the test ends, this process serves what starts `SERVER_HERE`, also for modules that are loaded already. */
 export function serveHere(): void {
-  // Not imported: this module is loaded while the import of that one is being replaced.
-  const childProcess = process.getBuiltinModule('node:child_process');
+  replaceSpawn((args) => {
+    // Behind a shell, which would start it.
+    const index = args.indexOf(SERVER_HERE);
+    return index < 0 ? undefined : (JSON.parse(args[index + 1]!) as string[]);
+  });
+}
+
+/** The same for what `serveCommand` returns: to start a process takes far longer. */
+export function serveCommandsHere(): void {
+  replaceSpawn((args) => (args[1] === 'serve' ? args.slice(3) : undefined));
+}
+
+/** `servedBy` returns the options and the directory of a server from the arguments of a program that is one. */
+function replaceSpawn(servedBy: (args: readonly string[]) => readonly string[] | undefined): void {
   const real = childProcess.spawn;
   const put = (spawn: Spawn): void => {
     childProcess.spawn = spawn;
     syncBuiltinESMExports();
   };
   const replaced = (program: string, args: readonly string[], options: ChildProcess.SpawnOptions): unknown => {
-    // Behind a shell, which would start it.
-    const index = args.indexOf(SERVER_HERE);
-    return index < 0 ? real(program, args, options) : new ServerHere(JSON.parse(args[index + 1]!) as string[]);
+    const served = servedBy(args);
+    return served === undefined ? real(program, args, options) : new ServerHere(served);
   };
   put(replaced as Spawn);
   onTestFinished(() => put(real));

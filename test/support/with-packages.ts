@@ -54,19 +54,26 @@ export function withPackages(
   };
 }
 
-/** Takes every zstd away from this process, as `GONE` does from a started one, until the test ends. */
-export function withoutZstdHere(): void {
+/** Takes packages away from this process, as `GONE` does from a started one, until the test ends. */
+export function withoutPackagesHere(...names: readonly string[]): void {
   const loader = Module as unknown as { _load: (name: string, ...rest: unknown[]) => unknown };
   const { _load: load } = loader;
-  const zstdOfNode = Object.getOwnPropertyDescriptor(zlib, 'zstdCompressSync');
   onTestFinished(() => {
     loader._load = load;
-    if (zstdOfNode !== undefined) Object.defineProperty(zlib, 'zstdCompressSync', zstdOfNode);
   });
   loader._load = (name, ...rest) => {
-    if (name === 'koffi' || name === '@toondepauw/node-zstd') throw new Error('gone');
+    if (names.includes(name)) throw new Error('gone');
     return load(name, ...rest);
   };
+}
+
+/** The same for every zstd. */
+export function withoutZstdHere(): void {
+  withoutPackagesHere('koffi', '@toondepauw/node-zstd');
+  const zstdOfNode = Object.getOwnPropertyDescriptor(zlib, 'zstdCompressSync');
+  onTestFinished(() => {
+    if (zstdOfNode !== undefined) Object.defineProperty(zlib, 'zstdCompressSync', zstdOfNode);
+  });
   Reflect.deleteProperty(zlib, 'zstdCompressSync');
   // One that was opened before would still be used.
   closeZstd();

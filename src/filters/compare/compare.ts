@@ -26,6 +26,8 @@ export interface CompareOptions {
   readonly structures?: readonly string[] | undefined;
   /** Number of rounds, of which the fastest counts. By default small sizes are measured up to five times. */
   readonly rounds?: number | undefined;
+  /** So many ids that were not added are asked for each rate, if not more were added. Default: 200,000. */
+  readonly answersMin?: number | undefined;
 }
 
 /** A structure that could not be measured. */
@@ -51,7 +53,7 @@ export async function compareFilters(
   options: CompareOptions,
   onStructure: (result: StructureResult) => void = () => undefined,
 ): Promise<CompareResult> {
-  const { elements, falsePositiveRate, seed, rounds } = options;
+  const { elements, falsePositiveRate, seed, rounds, answersMin } = options;
   const contenders = selectContenders(options.structures ?? STRUCTURE_NAMES);
   const pacer = new Pacer(caller);
   const structures: StructureResult[] = [];
@@ -63,7 +65,7 @@ export async function compareFilters(
       unavailable.push({ name: contender.name, reason });
       continue;
     }
-    const result = await measureStructure(contender, { elements, falsePositiveRate, seed, rounds, pacer });
+    const result = await measureStructure(contender, { elements, falsePositiveRate, seed, rounds, answersMin, pacer });
     structures.push(result);
     onStructure(result);
   }

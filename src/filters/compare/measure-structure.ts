@@ -63,6 +63,7 @@ interface MeasureOptions {
   readonly falsePositiveRate: number;
   readonly seed: number;
   readonly rounds: number | undefined;
+  readonly answersMin: number | undefined;
   readonly pacer: Pacer;
 }
 
@@ -202,14 +203,14 @@ function least(a: number | undefined, b: number | undefined): number | undefined
 
 async function withFilter<T>(
   contender: Contender,
-  { elements, falsePositiveRate, seed, pacer }: MeasureOptions,
+  { elements, falsePositiveRate, seed, answersMin, pacer }: MeasureOptions,
   ids: IdTreatment,
   work: (subject: Subject) => Promise<T>,
 ): Promise<T> {
   const { filter, counters, chains, close } = contender.make({ capacity: elements, falsePositiveRate, ids });
   try {
     return await work({
-      measured: new MeasuredFilter(filter, seed, pacer),
+      measured: new MeasuredFilter(filter, seed, pacer, answersMin),
       counters,
       chains,
       canGrow: contender.growsBy !== undefined,

@@ -35,13 +35,15 @@ export class MeasuredFilter {
   readonly filter: MembershipFilter;
   readonly #seed: number;
   readonly #pacer: Pacer;
+  readonly #answersMin: number;
   /** Counted here, because a Bloom filter cannot count its elements. */
   #elements = 0;
 
-  constructor(filter: MembershipFilter, seed: number, pacer: Pacer) {
+  constructor(filter: MembershipFilter, seed: number, pacer: Pacer, answersMin: number = ANSWERS_MIN) {
     this.filter = filter;
     this.#seed = seed;
     this.#pacer = pacer;
+    this.#answersMin = answersMin;
   }
 
   /** Number of elements added and not deleted. */
@@ -74,7 +76,7 @@ export class MeasuredFilter {
 
   /** @param ask - queried instead of the filter */
   async askAbsent(elements: number, ask?: Ask): Promise<Answers> {
-    const count = Math.min(Math.max(elements, ANSWERS_MIN), ANSWERS_MAX);
+    const count = Math.min(Math.max(elements, this.#answersMin), ANSWERS_MAX);
     const work = ask === undefined ? this.#ask() : countOf(ask);
     return this.#run(new IdStream(this.#seed + ABSENT_SEED_OFFSET), { count, stride: 1 }, work);
   }

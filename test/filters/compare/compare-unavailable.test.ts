@@ -1,19 +1,12 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { reportComparison } from '../../../src/filters/compare/report.ts';
 import type { Output } from '../../../src/console/output/output.ts';
 import { MissingPackageError } from '../../../src/core/errors.ts';
-import { BPlusTreeFilter } from '../../../src/filters/family/b-plus-tree.ts';
 import { checkStructures, compareFilters } from '../../../src/filters/compare/compare.ts';
-import { missingPackageError } from '../../../src/core/util/optional-package.ts';
-
-function withoutLmdb(): void {
-  vi.spyOn(BPlusTreeFilter, 'assertAvailable').mockImplementation(() => {
-    throw missingPackageError('a B+ tree on disk', ['lmdb'], new Error('Cannot find module'));
-  });
-}
+import { withoutPackagesHere } from '../../support/with-packages.ts';
 
 it('the comparison goes on without a structure whose package is missing, and its row says what it needs', async () => {
-  withoutLmdb();
+  withoutPackagesHere('lmdb');
   const options = { elements: 100, falsePositiveRate: 0.01, seed: 1, structures: ['bloom', 'b-plus-tree'], rounds: 1 };
   const result = await compareFilters({}, options);
   expect(result.structures.map(({ name }) => name)).toEqual(['bloom']);
@@ -34,7 +27,7 @@ it('the comparison goes on without a structure whose package is missing, and its
 });
 
 it('a structure whose package is missing is refused only where it is asked for by name', () => {
-  withoutLmdb();
+  withoutPackagesHere('lmdb');
   expect(() => checkStructures(undefined, 0.01)).not.toThrow();
   expect(() => checkStructures(['b-plus-tree'], 0.01)).toThrow(MissingPackageError);
 });

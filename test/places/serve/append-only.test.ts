@@ -1,20 +1,16 @@
-import type * as ChildProcess from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { DIRECTORIES, EMPTY, FORBIDDEN, STORED, TRANSIENT, id, temporary } from './append-only-names.ts';
 import { createPrng } from '../../support/prng.ts';
 import type { Prng } from '../../support/prng.ts';
 import { seedsOf } from '../../support/seeds.ts';
+import { serveCommandsHere } from '../../support/serve-here.ts';
 import { FLAGS, RawClient } from '../../support/serve-client.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 
-vi.mock('node:child_process', async (importOriginal) => {
-  const original = await importOriginal<typeof ChildProcess>();
-  const { spawnOrServe } = await import('../../support/serve-here.ts');
-  return { ...original, spawn: spawnOrServe(original.spawn) };
-});
+beforeEach(() => serveCommandsHere());
 
 const NAMES = [...STORED, ...FORBIDDEN, ...TRANSIENT, 'packs', 'snapshots', '.', `snapshots/${id('6')}`];
 const isTransient = (name: string): boolean => TRANSIENT.includes(name);

@@ -1,21 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import type * as ChildProcess from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 import { SftpBackend } from '../../../src/places/sftp/sftp-backend.ts';
 import { testBackendContract } from '../../contracts/backend-contract.ts';
 import { createPrng } from '../../support/prng.ts';
+import { serveCommandsHere } from '../../support/serve-here.ts';
 import { FLAGS, RawClient, serveCommand } from '../../support/serve-client.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
 
 // The program itself serves in lost-connections.test.ts and in test/verbs/serve/command.test.ts.
-vi.mock('node:child_process', async (importOriginal) => {
-  const original = await importOriginal<typeof ChildProcess>();
-  const { spawnOrServe } = await import('../../support/serve-here.ts');
-  return { ...original, spawn: spawnOrServe(original.spawn) };
-});
+beforeEach(() => serveCommandsHere());
 
 function servedBackend(...options: readonly string[]): SftpBackend {
   const command = serveCommand(temporaryDirectory(), ...options);

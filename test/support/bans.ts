@@ -124,6 +124,16 @@ export const bans: readonly Ban[] = [
       /^src\/(console\/(output\/(byte-fields|display-path)|input\/raw-arguments)|verbs\/completion\/stored-candidates)\.ts$/,
   },
   {
+    pattern:
+      /\bvi\.mock\('(\.\.\/)+src\/|\bspyOn\((?!(AbortSignal|Date|performance|process(\.std(out|err))?|stream|(String|Array)\.prototype|calls|native|native(\.native)?Calls\(\).*|openZstd\(\)),)/,
+    instead:
+      'what the code is given: a backend, threads, an agent (test/support), a package that is gone (withoutPackagesHere), or a call of Node that is replaced (replaceCall)',
+    where: /^test\//,
+    // What every test needs at once, the same metadata of files in each run, and commands that wait for real servers.
+    except:
+      /^test\/(support\/(cheap-passwords|heap-of-tests|fixed-sources)|integration\/(ceph|realm-servers|realm-watches)\.test|realm\/domains\/realm-cache\.test)\.ts$/,
+  },
+  {
     pattern: /\b(describe|it|test)\.only\(|\bfit\(/,
     instead: 'the whole suite',
     where: /^test\//,

@@ -112,10 +112,11 @@ export class SuspensionModel {
     }
   }
 
-  /** Anywhere, but most often where it hurts: right after a look at the own lock, which is lost at that moment. */
+  // Anywhere, but most often after a look at its lock, which is lost at that moment. A removal looks about twelve times;
+  // with one in three, few got beyond their first files, and 20,000 schedules of a broken order showed no loss.
   #fallsAsleep(process: ModelProcess): boolean {
     const lock = /^sizeOf (locks\/.*)/.exec(process.calls.at(-1) ?? '')?.[1];
-    if (lock === undefined || this.#prng.int(process.isRemoving ? 3 : 6) > 0) return this.#prng.int(200) === 0;
+    if (lock === undefined || this.#prng.int(process.isRemoving ? 12 : 6) > 0) return this.#prng.int(200) === 0;
     this.#loseLock(lock);
     return true;
   }

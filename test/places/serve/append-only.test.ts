@@ -174,6 +174,11 @@ describe('an append-only directory', () => {
     await expect(client.remove(snapshot)).rejects.toMatchObject(refused);
     await expect(client.set(snapshot, { size: 0 })).rejects.toMatchObject(refused);
     await expect(client.put(`r/snapshots/${id('9')}`, 'x')).rejects.toMatchObject(refused);
+    for (const name of ['r/other', 'r/packs/zz', `r/snapshots/${id('9')}`, 'r/realm']) {
+      await expect(client.makeDirectory(name), name).rejects.toMatchObject(refused);
+    }
+    await client.makeDirectory('r/packs/7f');
+    await client.makeDirectory('another');
   });
 
   test('takes a file that it has already, and removes the temporary one', async () => {

@@ -110,7 +110,7 @@ test.each([
 // schedules without it lose nothing. condemned.test.ts tests it.
 describe('a loss is found where', () => {
   // In the suite, from shortly before the first one that shows those which it runs.
-  const LOSING = fixedRange(20_000, RUNS_ALL ? 1 : 150);
+  const LOSING = fixedRange(20_000, RUNS_ALL ? 1 : 275);
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => /^locks\/(?:shared|exclusive)-/.test(name);
   /** Neither the directory nor the marks say what is condemned. */

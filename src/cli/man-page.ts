@@ -13,7 +13,7 @@ export function manPagesOf(program: Command, version: string): Map<string, strin
   return pages;
 }
 
-/** `help` of a group is explained by the page of the group. */
+/** The `help` of a group has no page: it prints what the page of the group says. */
 function pagedCommands(command: Command): Command[] {
   const isPaged = (inner: Command): boolean => inner.name() !== 'help' || command.parent === null;
   return [...command.createHelp().visibleCommands(command)].filter(isPaged);

@@ -30,13 +30,14 @@ export function formatPercent(share: number): string {
 
 /**
  * A share of `count` probes that was measured: `0.5 %`, or, if none of them was positive, `none of 262,144 (below 0.0012
- * %)`, with the upper limit 3 / count, which holds with a confidence of 95 %.
+ * %)`, with the upper limit 3 / count, which holds with a confidence of 95 %. With `noun`, it names the probes.
  */
-export function formatMeasured(share: number, count: number): string {
-  if (share > 0) return formatPercent(share);
+export function formatMeasured(share: number, count: number, noun = ''): string {
+  const probes = `${formatCount(count)}${noun}`;
+  if (share > 0) return noun === '' ? formatPercent(share) : `${formatPercent(share)} of ${probes}`;
   const limitPercent = 300 / count;
   const unit = 10 ** (Math.floor(Math.log10(limitPercent)) - 1);
-  return `none of ${formatCount(count)} (below ${Number((Math.ceil(limitPercent / unit) * unit).toPrecision(2))} %)`;
+  return `none of ${probes} (below ${Number((Math.ceil(limitPercent / unit) * unit).toPrecision(2))} %)`;
 }
 
 /** `2.50 x`. A ratio of nothing is not a number. */

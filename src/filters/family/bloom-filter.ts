@@ -1,7 +1,16 @@
 import { UsageError } from '../../core/errors.ts';
-import { HASHES_MAX, LONG_BITS, decodeGuava, encodeGuava, type GuavaForm, type GuavaStrategy } from './guava-form.ts';
+import {
+  HASHES_MAX,
+  LONG_BITS,
+  STRATEGIES,
+  decodeGuava,
+  encodeGuava,
+  type GuavaForm,
+  type GuavaStrategy,
+} from './guava-form.ts';
 import {
   BITS_MAX,
+  OLDER_BITS_MAX,
   NARROW_BITS_MAX,
   fillNarrowPositions,
   fillOlderPositions,
@@ -76,11 +85,15 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
   }: BloomOptions): BloomFilter {
     checkCapacity(capacity);
     checkRate(falsePositiveRate);
+    if (!STRATEGIES.includes(strategy)) {
+      throw new UsageError(`${strategy} is not a strategy of Guava`, { hint: `Give ${STRATEGIES.join(' or ')}.` });
+    }
     const bits = Math.max(1, Math.trunc((-capacity * Math.log(falsePositiveRate)) / (Math.LN2 * Math.LN2)));
     const hashes = Math.max(1, Math.round(-Math.log(falsePositiveRate) / Math.LN2));
-    if (bits > BITS_MAX || hashes > HASHES_MAX) {
+    const bitsMax = strategy === 'MURMUR128_MITZ_32' ? OLDER_BITS_MAX : BITS_MAX;
+    if (bits > bitsMax || hashes > HASHES_MAX) {
       throw new UsageError(`a Bloom filter of ${bits} bits with ${hashes} hashes is not supported`, {
-        hint: `The maximum is ${BITS_MAX} bits and ${HASHES_MAX} hashes: choose a higher rate or a lower capacity.`,
+        hint: `The maximum is ${bitsMax} bits and ${HASHES_MAX} hashes: choose a higher rate or a lower capacity.`,
       });
     }
     return new BloomFilter({ strategy, hashes, words: new Int32Array(Math.ceil(bits / LONG_BITS) * 2) }, 0, idHash);

@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/errors.ts';
 import { repeatRate } from '../../core/ldm/double-hashing.ts';
 import { CountingPositions } from './counting-positions.ts';
-import { isPossible, planCounting, type CountingOptions, type CountingShape } from './counting-shape.ts';
+import { isPossible, planCounting, savedNumbers, type CountingOptions, type CountingShape } from './counting-shape.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
 import { PackedCounters, wordsFor, type CounterBits } from './packed-counters.ts';
@@ -23,8 +23,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
   readonly #positions: CountingPositions;
   #elements: number;
 
-  /** @param words - the counters, 32 bits at a time; if omitted, all are 0 */
-  constructor(shape: CountingShape, elements = 0, words?: Int32Array, idHash?: IdHash) {
+  private constructor(shape: CountingShape, elements = 0, words?: Int32Array, idHash?: IdHash) {
     this.shape = shape;
     this.#positions = new CountingPositions(shape, idHash);
     this.#counters = new PackedCounters(this.#positions.total, shape.counterBits, words);
@@ -65,9 +64,7 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
 
   save(): Uint8Array {
     assertHashed(this.#positions.idHash);
-    const { counterBits, hashes, isPartitioned, firstSize, seed } = this.shape;
-    const numbers = [counterBits, hashes, isPartitioned ? 1 : 0, firstSize, seed, this.#elements];
-    return encodeSaved(this.name, numbers, [bytesOfWords(this.words)]);
+    return encodeSaved(this.name, savedNumbers(this.shape, this.#elements), [bytesOfWords(this.#counters.words)]);
   }
 
   /** Number of ids; an id that was added twice counts twice. */
@@ -75,13 +72,8 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
     return this.#elements;
   }
 
-  /** The counters, 32 bits at a time. */
-  get words(): Int32Array {
-    return this.#counters.words;
-  }
-
   get memoryBytes(): number {
-    return this.words.byteLength;
+    return this.#counters.words.byteLength;
   }
 
   /** m, the sum over all partitions. */

@@ -43,6 +43,7 @@ export function planCounting(options: CountingOptions): CountingShape {
   checkCapacity(capacity);
   checkRate(falsePositiveRate);
   const { hashes = Math.max(1, Math.round(-Math.log2(falsePositiveRate))) } = options;
+  if (!(hashes >= 1)) throw new UsageError(`a counting Bloom filter needs 1 to ${HASHES_MAX} hashes, not ${hashes}`);
   const positions = positionsForRate(capacity, hashes, falsePositiveRate);
   const leastSize = isPartitioned ? Math.ceil(positions / hashes) : Math.max(positions, hashes + 1);
   if (leastSize < POSITIONS_MAX) {
@@ -52,9 +53,17 @@ export function planCounting(options: CountingOptions): CountingShape {
   throw new UsageError(
     `a counting Bloom filter of ${positions} counters of ${counterBits} bits with ${hashes} hashes and seed ${seed} is not supported`,
     {
-      hint: `Use at most ${POSITIONS_MAX} counters of 4, 8 or 16 bits, at most ${HASHES_MAX} hashes, and a seed from 0 to ${SEED_MAX}.`,
+      hint: `Use at most ${POSITIONS_MAX} counters of 4, 8 or 16 bits, 1 to ${HASHES_MAX} hashes, and a seed from 0 to ${SEED_MAX}.`,
     },
   );
+}
+
+/** The numbers of a saved filter. */
+export function savedNumbers(
+  { counterBits, hashes, isPartitioned, firstSize, seed }: CountingShape,
+  elements: number,
+): number[] {
+  return [counterBits, hashes, isPartitioned ? 1 : 0, firstSize, seed, elements];
 }
 
 /** Whether a filter can have this shape, which may come from a file. */

@@ -6,7 +6,7 @@ import { bufferOver } from '../../core/format/byte-reader.ts';
  * number of longs as an int, and the longs, all big-endian. It has no checksum.
  */
 /** Guava's strategies, by their ordinal. */
-const STRATEGIES = ['MURMUR128_MITZ_32', 'MURMUR128_MITZ_64'] as const;
+export const STRATEGIES = ['MURMUR128_MITZ_32', 'MURMUR128_MITZ_64'] as const;
 const HEADER_BYTES = 6;
 const LONG_BYTES = 8;
 export const LONG_BITS = 64;

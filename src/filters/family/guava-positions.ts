@@ -1,15 +1,18 @@
 import { carryOf } from '../../core/util/murmur3.ts';
 
 /*
- * The positions of both strategies of Guava. The newer one is MURMUR128_MITZ_64: ((hash1 + i hash2) mod 2^63) mod m for i = 0 to k -
- * 1, where hash1 and hash2 are the halves of MurmurHash3 x64 128 with seed 0. No 64-bit numbers are needed: two words
- * track the sums modulo 2^63 to detect wrapping, and doubles hold the remainders modulo m.
+ * Computes the positions of the strategies of Guava. By MURMUR128_MITZ_64 they are ((hash1 + i hash2) mod 2^63) mod m
+ * for i = 0 to k - 1, where hash1 and hash2 are the halves of MurmurHash3 x64 128 with seed 0. No 64-bit numbers are
+ * needed: two words track the sums modulo 2^63 to detect wrapping, and doubles hold the remainders modulo m.
  */
 
 /** Up to this number of bits, positions use signed 32-bit operators. */
 export const NARROW_BITS_MAX: number = 2 ** 31 - 64;
 /** The limit of Guava, 2^31 - 1 longs. `remainderOf` relies on it, because m 2^16 must be exact. */
 export const BITS_MAX: number = (2 ** 31 - 1) * 64;
+
+/** Positions of the older strategy are below 2^31, so further bits would stay 0 and the rate would be wrong. */
+export const OLDER_BITS_MAX: number = 2 ** 31;
 
 const TWO_POW_16 = 2 ** 16;
 

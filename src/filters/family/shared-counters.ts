@@ -44,8 +44,8 @@ export class SharedCounters {
     this.#indexMask = WORD_BITS / counterBits - 1;
   }
 
-  static memoryFor(wordCount: number): SharedArrayBuffer {
-    return new SharedArrayBuffer(WORDS_AT + wordCount * 4);
+  static bytesFor(wordCount: number): number {
+    return WORDS_AT + wordCount * 4;
   }
 
   get countMax(): number {

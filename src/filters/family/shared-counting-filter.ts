@@ -1,9 +1,11 @@
+import { UsageError } from '../../core/errors.ts';
 import { repeatRate } from '../../core/ldm/double-hashing.ts';
 import { CountingBloomFilter } from './counting-bloom-filter.ts';
 import { CountingPositions } from './counting-positions.ts';
-import { planCounting, type CountingOptions, type CountingShape } from './counting-shape.ts';
+import { isPossible, planCounting, savedNumbers, type CountingOptions, type CountingShape } from './counting-shape.ts';
 import type { ErasableFilter } from './membership-filter.ts';
 import { wordsFor } from './packed-counters.ts';
+import { bytesOfWords, decodeSaved, encodeSaved, wordsOfBytes } from './saved-filter.ts';
 import { SharedCounters } from './shared-counters.ts';
 
 /** What another thread needs to use the same filter: send it with `postMessage` or as `workerData`. */
@@ -38,21 +40,28 @@ export class SharedCountingFilter implements ErasableFilter {
   /** @throws UsageError if a value is out of range */
   static forCapacity(options: CountingOptions): SharedCountingFilter {
     const shape = planCounting(options);
-    const wordCount = wordsFor(new CountingPositions(shape).total, shape.counterBits);
-    return new SharedCountingFilter({ shape, memory: SharedCounters.memoryFor(wordCount) });
+    return new SharedCountingFilter({ shape, memory: new SharedArrayBuffer(memoryBytesFor(shape)) });
   }
 
   /** Copies a filter to shared memory. */
   static from(filter: CountingBloomFilter): SharedCountingFilter {
-    const { shape, words, elements, takenCount: taken, saturatedCount: saturated } = filter;
-    const shared = new SharedCountingFilter({ shape, memory: SharedCounters.memoryFor(words.length) });
+    const { shape, elements, takenCount: taken, saturatedCount: saturated } = filter;
+    const words = wordsOfBytes(decodeSaved(filter.name, filter.save()).arrays[0]!);
+    const shared = new SharedCountingFilter({ shape, memory: new SharedArrayBuffer(memoryBytesFor(shape)) });
     shared.#counters.words.set(words);
     shared.#counters.setTotals({ elements, taken, saturated });
     return shared;
   }
 
-  /** Opens a filter that another thread has made. */
+  /**
+   * Opens a filter that another thread has made.
+   * @throws UsageError if it is not the handle of one
+   */
   static attach(handle: SharedFilterHandle): SharedCountingFilter {
+    const { shape, memory } = handle;
+    const isFilter =
+      memory instanceof SharedArrayBuffer && isPossible(shape) && memory.byteLength === memoryBytesFor(shape);
+    if (!isFilter) throw new UsageError('this is not the handle of a counting Bloom filter in shared memory');
     return new SharedCountingFilter(handle);
   }
 
@@ -115,11 +124,16 @@ export class SharedCountingFilter implements ErasableFilter {
 
   /** Copies the filter to memory of this thread, in the same form as saved. No thread may change it meanwhile. */
   unshared(): CountingBloomFilter {
-    return new CountingBloomFilter(this.shape, this.elements, Int32Array.from(this.#counters.words));
+    return CountingBloomFilter.load(this.save());
   }
 
   /** As `CountingBloomFilter` saves it. No thread may change it meanwhile. */
   save(): Uint8Array {
-    return this.unshared().save();
+    const words = bytesOfWords(Int32Array.from(this.#counters.words));
+    return encodeSaved(this.name, savedNumbers(this.shape, this.elements), [words]);
   }
+}
+
+function memoryBytesFor(shape: CountingShape): number {
+  return SharedCounters.bytesFor(wordsFor(new CountingPositions(shape).total, shape.counterBits));
 }

@@ -71,11 +71,10 @@ function describeLengths({ count, mean, max, meanVisited }: ChainStatistics): st
 
 function describeRates({ plan, statistics }: InspectResult): string {
   const { count, seed } = statistics.fprProbes;
-  const share = formatMeasured(statistics.fprMeasured, count);
-  const measured = statistics.fprMeasured > 0 ? `${share} of ${formatCount(count)}` : share;
+  const measured = formatMeasured(statistics.fprMeasured, count, ' absent ids');
   return formatSection('False positive rate', [
     ['now, predicted', formatPercent(statistics.fprPredicted)],
-    ['now, measured', `${measured}, with absent ids of seed ${seed}`],
+    ['now, measured', `${measured}, seed ${seed}`],
     ['at n_max', formatPercent(plan.fprPredicted)],
     ['never exceeded', formatPercent(plan.fprTarget)],
   ]);

@@ -56,9 +56,15 @@ export function defineFilterPlan(group: Command, runner: CommandRunner): void {
 }
 
 async function printTable(output: Output, { capacity, chunkSize, hashes, fpr }: PlanFlags): Promise<void> {
-  if ([capacity, chunkSize, hashes, fpr].some((value) => value !== undefined)) {
-    throw new UsageError('--table cannot be combined with the options of a plan');
-  }
+  const [other] = Object.entries({
+    '--capacity': capacity,
+    '--chunk-size': chunkSize,
+    '--hashes': hashes,
+    '--fpr': fpr,
+  })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name);
+  if (other !== undefined) throw new UsageError(`--table cannot be combined with ${other}`);
   const [{ rateTable }, { reportRateTable }] = await Promise.all([import('./rate-table.ts'), import('./report.ts')]);
   reportRateTable(output, rateTable());
 }

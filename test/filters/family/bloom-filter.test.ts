@@ -125,6 +125,12 @@ describe('a Bloom filter', () => {
     );
   });
 
+  test('with the older strategy has at most the 2^31 bits that it can set', () => {
+    const options = { capacity: 400_000_000, falsePositiveRate: 0.01 };
+    expect(() => BloomFilter.forCapacity({ ...options, strategy: 'MURMUR128_MITZ_32' })).toThrow(UsageError);
+    expect(() => BloomFilter.forCapacity({ ...options, strategy: 'x' as 'MURMUR128_MITZ_32' })).toThrow(UsageError);
+  });
+
   test('of another strategy is not merged', () => {
     const options = { capacity: 100, falsePositiveRate: 0.01 };
     const older = BloomFilter.forCapacity({ ...options, strategy: 'MURMUR128_MITZ_32' });

@@ -3,7 +3,9 @@ import { Worker } from 'node:worker_threads';
 
 import { expect, test } from 'vitest';
 
+import { UsageError } from '../../../src/core/errors.ts';
 import { CountingBloomFilter } from '../../../src/filters/family/counting-bloom-filter.ts';
+import { takeUniformId } from '../../../src/filters/family/id-hash.ts';
 import { SharedCountingFilter } from '../../../src/filters/family/shared-counting-filter.ts';
 import { describeMembership } from '../../contracts/membership-contract.ts';
 import { createPrng } from '../../support/prng.ts';
@@ -134,6 +136,21 @@ test.each(seedsOf(1, 5))('of deletes of one id at the same moment, one finds it 
   const reports = await runThreads<{ deleted: number }>(RACE, filter, [{ ids }, { ids }]);
   expect(reports.reduce((sum, { deleted }) => sum + deleted, 0)).toBe(ids.length);
   expect([filter.elements, filter.falsePositiveRate()]).toEqual([0, 0]);
+});
+
+test('what is no handle of a filter is refused', () => {
+  const { shape, memory } = SharedCountingFilter.forCapacity({ capacity: 100, falsePositiveRate: 0.01 }).handle;
+  const wrong = [
+    { shape, memory: new SharedArrayBuffer(memory.byteLength - 4) },
+    { shape, memory: new ArrayBuffer(memory.byteLength) as unknown as SharedArrayBuffer },
+    { shape: { ...shape, hashes: 0 }, memory },
+  ];
+  for (const handle of wrong) expect(() => SharedCountingFilter.attach(handle)).toThrow(UsageError);
+});
+
+test('a filter that does not hash its ids is not copied', () => {
+  const options = { capacity: 100, falsePositiveRate: 0.01, idHash: takeUniformId };
+  expect(() => SharedCountingFilter.from(CountingBloomFilter.forCapacity(options))).toThrow(/unhashed/);
 });
 
 test('a copy in shared memory has what the filter has, and back', () => {

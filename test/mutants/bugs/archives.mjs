@@ -36,9 +36,9 @@ export const bugs = [
   {
     id: 'T7',
     file: 'core/format/tar/tar-reader.ts',
-    find: '      for (const [key, value] of decodePaxRecords(await this.#readText(block))) this.#globals.set(',
+    find: '      for (const [key, value] of await this.#readRecords(block, into)) this.#globals.set(',
     replace: `      this.#globals = new Map();
-      for (const [key, value] of decodePaxRecords(await this.#readText(block))) this.#globals.set(`,
+      for (const [key, value] of await this.#readRecords(block, into)) this.#globals.set(`,
     tests: ['verbs/import-tar/import-tar-metadata'],
     note: 'a second global header makes the reader forget the first',
   },

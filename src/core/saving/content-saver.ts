@@ -164,6 +164,8 @@ class CutContent {
   /** Appends chunks like the first one of zeros. */
   async repeatZeros(count: number): Promise<void> {
     await this.#queue.finish();
+    // Without one, the memory would be zeros, which is an id of nothing.
+    assert(this.#zeroId !== undefined, 'a repeated chunk has no id');
     this.#ids.push(Buffer.alloc(count * CHUNK_ID_BYTES, this.#zeroId));
     this.#add(count * this.#zeroChunkBytes);
   }

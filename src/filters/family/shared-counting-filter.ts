@@ -23,6 +23,7 @@ export interface SharedFilterHandle {
  * counters that belong to others. So deletes of the same id wait for each other. Adds, queries and deletes of other ids
  * take no lock; each counter changes atomically.
  *
+ * A thread that is terminated during a delete keeps its lock, and deletes of the ids with that lock then wait for ever.
  * As in `CountingBloomFilter`, delete only ids that were added, and no id more often than it was added.
  */
 export class SharedCountingFilter implements ErasableFilter {

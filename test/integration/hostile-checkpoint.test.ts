@@ -13,7 +13,7 @@ import { check } from '../../src/verbs/check/check.ts';
 import { compareStates } from '../../src/core/damage/state-comparison.ts';
 import { repair } from '../../src/verbs/repair/repair.ts';
 import { openConfig } from '../../src/core/repository/config-file.ts';
-import { openState } from '../../src/core/repository/opened-state.ts';
+import { openState } from '../../src/core/repository/open-state.ts';
 import type { OpenedState } from '../../src/core/repository/opened-state.ts';
 import { backupWork } from '../support/crash-stage.ts';
 import type { Stage } from '../support/crash-stage.ts';

@@ -13,6 +13,7 @@ import type { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
 import type { Prng } from '../support/prng.ts';
 import { simulatedProcess } from '../support/simulated-process.ts';
+import { inSoak } from '../support/soak.ts';
 import { memoryDirectory } from '../support/temp-directory.ts';
 
 /** A place on another machine, of whose listings some have a wrong digit in one of the names. */
@@ -94,6 +95,63 @@ class WrongListedSizes extends FaultyBackend {
     return files.map((file) => ({ ...file, sizeBytes: file.sizeBytes + this.#bytes }));
   }
 }
+
+/** One listing of a directory lacks a name, has it with another size, or with another last digit. */
+class OneWrongListing extends FaultyBackend {
+  isWrong = false;
+  readonly #wrong: Wrong;
+  #count = 0;
+
+  constructor(inner: MemoryBackend, wrong: Wrong) {
+    super(inner);
+    this.#wrong = wrong;
+  }
+
+  override async list(directory: string): Promise<BackendFile[]> {
+    const files = await super.list(directory);
+    const { directory: ofDirectory, at, nth, kind } = this.#wrong;
+    if (directory !== ofDirectory || (this.#count += 1) !== nth) return files;
+    this.isWrong = true;
+    if (kind === 'lacks') return files.toSpliced(at, 1);
+    const { name, sizeBytes } = files[at]!;
+    const digit = name.endsWith('0') ? '1' : '0';
+    const spoiled =
+      kind === 'short' ? { name, sizeBytes: sizeBytes - 1 } : { name: name.slice(0, -1) + digit, sizeBytes };
+    return files.with(at, spoiled);
+  }
+}
+
+interface Wrong {
+  readonly directory: string;
+  readonly at: number;
+  /** Which listing of the directory is wrong; the first is 1. */
+  readonly nth: number;
+  readonly kind: 'lacks' | 'short' | 'digit';
+}
+
+
+test('check concludes nothing from one wrong listing (seed 7)', async () => {
+  const { backend: disk } = await setDamageStage(memoryDirectory());
+  const prng = createPrng(7);
+  const kinds = ['lacks', 'short', 'digit'] as const;
+  let wrongCount = 0;
+  for (const directory of ['packs', 'index', 'snapshots', 'deleted', 'filter', 'manifests.bak']) {
+    for (let round = 0; round < inSoak(60, 6); round += 1) {
+      const at = prng.int(filesIn(disk, directory).length);
+      const wrong = { directory, at, nth: 1 + prng.int(4), kind: kinds[round % 3]! };
+      const place = new OneWrongListing(disk.copy(), wrong);
+      const outcome = await check(simulatedProcess(place)).then(
+        ({ findings }) => findings,
+        (error: { code: string }) => error.code,
+      );
+      // A segment of a wrong name cannot be read, which says so and concludes nothing.
+      const isHonest = outcome === 'BACKEND' && wrong.kind === 'digit' && directory === 'index';
+      if (!isHonest) expect(outcome, JSON.stringify(wrong)).toEqual([]);
+      if (place.isWrong) wrongCount += 1;
+    }
+  }
+  expect(wrongCount).toBeGreaterThan(20);
+});
 
 test('wrong sizes in a listing are no damage, also for a check without a key', async () => {
   const { backend: disk } = await setDamageStage(memoryDirectory());

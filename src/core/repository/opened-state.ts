@@ -1,23 +1,20 @@
 import { isDamage } from '../errors.ts';
-import { RebuildNeededError, FilterState } from '../ldm/filter-state.ts';
-import type { FoldedSnapshot } from '../ldm/filter-state.ts';
+import { RebuildNeededError } from '../ldm/filter-state.ts';
+import type { FilterState, FoldedSnapshot } from '../ldm/filter-state.ts';
 import { addSegment, retainSnapshot } from '../ldm/fold.ts';
 import { releaseSnapshots } from '../ldm/fold-release.ts';
-import { LdmFilter } from '../ldm/ldm-filter.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { BlockCodec } from '../store/block-codec.ts';
 import type { BufferPool } from '../store/buffer-pool.ts';
 import { ChunkReader } from '../store/chunk-reader.ts';
 import type { FilePlace } from '../store/pack-end.ts';
-import { loadCheckpoints } from './checkpoint-file.ts';
-import { planOf } from './config-file.ts';
 import { FoldedSnapshots } from './folded-snapshots.ts';
 import { OpenedDamage } from './opened-damage.ts';
 import { copyFinder } from './other-copies.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { deletedName, manifestCopyName, snapshotName } from '../format/layout.ts';
-import { hasCondemned, listedBytes, listRepository, withoutCondemned } from './listing.ts';
+import { listedBytes } from './listing.ts';
 import type { Listing } from './listing.ts';
 import { readSegment } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
@@ -73,61 +70,15 @@ export interface OpenStateOptions extends FilePlace {
   };
 }
 
-/**
- * Opens the filter state: reads the newest usable checkpoint and folds in all differences. The state depends only on
- * the segments and snapshots present, not on the checkpoint.
- *
- * Condemned segments and packs count as removed. Only if that leaves the state incomplete do they count as present: a
- * process that was suspended may have committed a snapshot that needs them.
- */
-export async function openState(options: OpenStateOptions): Promise<OpenedState> {
-  const listing = options.listing ?? (await listRepository(options));
-  if (!hasCondemned(listing)) return await openListing(options, listing, false);
-  const opened = await openListing(options, withoutCondemned(listing), false);
-  if (opened.state.isComplete) return opened;
-  const withCondemned = await openListing({ ...options, from: undefined }, listing, true);
-  // The missing chunks may not be in the condemned packs either.
-  return withCondemned.state.missingCount < opened.state.missingCount ? withCondemned : opened;
-}
-
-async function openListing(options: OpenStateOptions, listing: Listing, needsCondemned: boolean): Promise<OpenedState> {
-  const snapshots = new Map(options.prediction?.remembered ?? options.from?.remembered);
-  const known: CheckpointKnowledge = { damaged: new Map(), segmentIds: new Set(), snapshots };
-  for await (const { state, checkpoint } of startingStates(options, listing, known.damaged)) {
-    for (const id of state.segments) known.segmentIds.add(id);
-    for (const [id, folded] of state.snapshots) known.snapshots.set(id, folded);
-    try {
-      return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint }).fold();
-    } catch (error) {
-      // An older checkpoint, or finally a rebuild, may not need the unreadable files.
-      if (!(error instanceof RebuildNeededError || isDamage(error))) throw error;
-    }
-  }
-  const state = new FilterState(new LdmFilter(planOf(options.config)));
-  return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint: undefined }).fold();
-}
-
-/** The states that can be brought up to date, the best one first. */
-async function* startingStates(
-  options: OpenStateOptions,
-  listing: Listing,
-  damaged: Map<string, string>,
-): AsyncGenerator<Pick<OpenedState, 'state' | 'checkpoint'>> {
-  const { from, ignoreCheckpoints = false, onlyCheckpoint } = options;
-  if (from !== undefined) yield from;
-  const checkpoints = onlyCheckpoint === undefined ? listing.checkpoints : [onlyCheckpoint];
-  if (!ignoreCheckpoints) yield* loadCheckpoints(options, checkpoints, listing.segmentIds, damaged);
-}
-
 /** The contents of all checkpoints read, used or not, and the damaged ones. */
-interface CheckpointKnowledge {
+export interface CheckpointKnowledge {
   readonly damaged: Map<string, string>;
   readonly segmentIds: Set<string>;
   readonly snapshots: Map<string, FoldedSnapshot>;
 }
 
 /** One attempt to bring a state up to date with a listing. */
-class StateOpening {
+export class StateOpening {
   readonly #options: OpenStateOptions;
   readonly #listing: Listing;
   readonly #known: CheckpointKnowledge;
@@ -196,6 +147,8 @@ class StateOpening {
     const listed = new Set([...this.#listing.snapshotIds, ...this.#listing.deletedIds]);
     for (const id of this.#listing.manifestCopyIds.filter((each) => !listed.has(each))) {
       if ((await this.#snapshots.recall(id)) !== undefined) continue;
+      // A copy that is not there means nothing, even if the listing had its name.
+      if ((await this.#options.backend.sizeOf(manifestCopyName(id))) === undefined) continue;
       this.#snapshots.damaged.set(id, `${snapshotName(id)} is gone, and ${manifestCopyName(id)} is unreadable`);
     }
     const lost = [...this.#known.snapshots].filter(([id]) => !listed.has(id));

@@ -13,8 +13,7 @@ import { ChunkReader } from '../store/chunk-reader.ts';
 import { ChunkWriter } from '../store/chunk-writer.ts';
 import type { PackVerifier } from '../store/pack-verifier.ts';
 import { PackStore } from '../store/pack-store.ts';
-import { DEFAULT_STORE_SIZES } from '../store/store-sizes.ts';
-import type { StoreSizes } from '../store/store-sizes.ts';
+import { DEFAULT_STORE_SIZES, type StoreSizes } from '../store/store-sizes.ts';
 import { Compressor } from '../workers/compression.ts';
 import { acquireSharedPool } from '../workers/shared-pool.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
@@ -32,7 +31,8 @@ import { SegmentWriter } from './segment-writer.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import { UnfinishedBackups } from './unfinished-backups.ts';
-import { type OpenedState, type OpenStateOptions, openState } from './opened-state.ts';
+import { openState } from './open-state.ts';
+import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 import type { OpenRepositoryOptions } from './open-options.ts';
 
 /** Enough for the trees of a large directory and for a run of blocks. */

@@ -39,9 +39,17 @@ it.each([
   [undefined, undefined, true],
 ])('a cache is used unless the command line or the profile is against it (%s, %s)', (given, ofProfile, isUsed) => {
   const options = { verbose: 0, progress: true, ...(given === undefined ? {} : { cache: given }) };
-  const table = { options: ofProfile === undefined ? {} : { cache: ofProfile }, paths: undefined, commands: new Map() };
-  const settings = resolveSettings(withProfile(options, { name: 'x', file: 'config.toml', table }), {
-    XDG_CACHE_HOME: '/cache',
-  });
+  const table = {
+    options: ofProfile === undefined ? {} : { cache: ofProfile },
+    paths: undefined,
+    commands: new Map(),
+    run: undefined,
+  };
+  const settings = resolveSettings(
+    withProfile(options, { name: 'x', file: 'config.toml', table, faultsElsewhere: [] }),
+    {
+      XDG_CACHE_HOME: '/cache',
+    },
+  );
   expect(settings.cacheDirectory).toBe(isUsed ? '/cache/ldm' : undefined);
 });

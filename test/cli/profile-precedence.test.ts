@@ -1,20 +1,12 @@
-import { parse } from 'smol-toml';
 import { expect, test } from 'vitest';
 
 import { createCommandRunner } from '../../src/console/command-runner.ts';
 import { applyToCommand, withProfile } from '../../src/console/settings/profile.ts';
-import type { Profile } from '../../src/console/settings/profile.ts';
-import { readTable } from '../../src/console/settings/profile-table.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { profileWith } from '../support/profile-of.ts';
 
-function profileOf(toml: string): Profile {
-  const program = createProgram(createCommandRunner());
-  const file = 'config.toml';
-  return { name: 'x', file, table: readTable(program, parse(toml), { file, key: 'profiles.x' }) };
-}
-
-test('what the command line gives comes before the profile, option by option', () => {
-  const profile = profileOf('repo = "/profile"\nlock-wait = "5m"\nlimit-upload = "2MiB"');
+test('what the command line gives comes before the profile, option by option', async () => {
+  const profile = await profileWith('repo = "/profile"\nlock-wait = "5m"\nlimit-upload = "2MiB"');
   const given = { verbose: 0, progress: true };
   const { lockWait, limitUpload } = withProfile(given, profile);
   expect(withProfile(given, profile)).toMatchObject({ repo: '/profile', lockWait: 300_000, limitUpload: 2 ** 21 });
@@ -32,7 +24,7 @@ test.each([
   [['--stdin-name', 'n'], []],
   [['--files-from', 'list'], []],
 ])('a backup with %j saves the paths %j', async (typed, expected) => {
-  const profile = profileOf('[backup]\npaths = ["/data"]\nexclude = "*.tmp"');
+  const profile = await profileWith('[backup]\npaths = ["/data"]\nexclude = "*.tmp"');
   const backup = createProgram(createCommandRunner()).commands.find((each) => each.name() === 'backup')!;
   const { operands } = backup.parseOptions(typed);
   const received: unknown[] = [operands];

@@ -1,16 +1,14 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
-import { reasonOf } from '../../core/files/paths/path-failures.ts';
-import { utf8Of } from '../../core/files/paths/text-file.ts';
 import { escapeForTerminal } from '../output/display-path.ts';
 import { hasPassword, readVariable } from './environment.ts';
 import { omitUndefined } from '../options/omit-undefined.ts';
 import type { Output } from '../output/output.ts';
+import { type ConfigFile, configPath, isTable, readConfigFile } from './config-file.ts';
+import { mergeProfile } from './profile-inheritance.ts';
 import { namesOf, readTable } from './profile-table.ts';
 import type { ProfileTable } from './profile-table.ts';
-import { xdgDirectory } from './settings.ts';
+import { fault } from './table-place.ts';
 import type { GlobalOptions } from './environment.ts';
 
 const DEFAULT_NAME = 'default';
@@ -23,6 +21,15 @@ export interface Profile {
   readonly name: string;
   readonly file: string;
   readonly table: ProfileTable;
+  /** What is wrong with profiles that are not used. */
+  readonly faultsElsewhere: readonly UsageError[];
+}
+
+/** Something wrong in the configuration file. */
+interface ConfigFault {
+  readonly error: UsageError;
+  /** The profile that it is in; undefined if it concerns all of them. */
+  readonly profile: string | undefined;
 }
 
 /**
@@ -35,60 +42,81 @@ export async function readProfile(
   program: Command,
 ): Promise<Profile | undefined> {
   const named = profile ?? readVariable(environment, 'LDM_PROFILE', { parse: (text) => text, wanted: 'a name' });
-  const directory = xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config');
-  const file = directory === undefined ? undefined : join(directory, 'ldm', 'config.toml');
-  const text = file === undefined ? undefined : readIfPresent(file);
-  if (file === undefined || text === undefined) {
+  const path = configPath(environment);
+  const config = await readConfigFile(path);
+  if (config === undefined) {
     if (named === undefined) return undefined;
-    throw new UsageError(`there is no profile ${named}: ${file ?? 'a home directory'} does not exist`);
+    throw new UsageError(`there is no profile ${named}: ${path ?? 'a home directory'} does not exist`);
   }
-  const profiles = await parseProfiles(file, text);
   const name = named ?? DEFAULT_NAME;
-  const content = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (content !== undefined)
-    return { name, file, table: readTable(program, content, { file, key: `profiles.${name}` }) };
-  if (named === undefined) return undefined;
-  const known = Object.keys(profiles);
-  const hint = known.length === 0 ? 'It has no profiles.' : `Its profiles are ${known.join(', ')}.`;
-  throw new UsageError(`there is no profile ${named} in ${file}`, { hint });
+  if (named === undefined && !Object.hasOwn(config.profiles, name)) return undefined;
+  return profileOf(config, name, program);
 }
 
-/** Returns the profiles of a configuration file as they are in it. */
-async function parseProfiles(file: string, text: string): Promise<Readonly<Record<string, unknown>>> {
-  const { TomlError, parse } = await import('smol-toml');
-  let content: Readonly<Record<string, unknown>>;
-  try {
-    content = parse(text);
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    const [problem] = error.message.split('\n');
-    throw new UsageError(`${file}, line ${error.line}, column ${error.column}: ${problem!.replace(/^[^:]*: /, '')}`, {
-      hint: 'Correct the line. Texts need quotes, and lists brackets.',
-    });
+/**
+ * Returns a profile with all that it inherits.
+ * @throws UsageError if it does not exist, or if anything that it consists of is wrong
+ */
+export function profileOf(config: ConfigFile, name: string, program: Command): Profile {
+  if (!Object.hasOwn(config.profiles, name)) throw noSuchProfile(config, name);
+  const merged = mergeProfile(config, name);
+  const faults = findFaults(config, program);
+  const concerns = ({ profile }: ConfigFault): boolean => profile === undefined || merged.chain.includes(profile);
+  throwFirst(faults.filter(concerns).map(({ error }) => error));
+  const place = { config, keys: [], originOf: merged.originOf };
+  const ownFaults: UsageError[] = [];
+  const table = readTable(program, merged.table, place, (error) => ownFaults.push(error));
+  throwFirst(ownFaults);
+  const faultsElsewhere = faults.filter((each) => !concerns(each)).map(({ error }) => error);
+  return { name, file: config.path, table, faultsElsewhere };
+}
+
+/** Returns all that is wrong in the configuration file, in the order of the file. */
+export function findFaults(config: ConfigFile, program: Command): ConfigFault[] {
+  const faults: ConfigFault[] = [];
+  const report = (profile?: string) => (error: UsageError) => void faults.push({ error, profile });
+  readTable(program, config.defaults, { config, keys: ['defaults'] }, report());
+  for (const [name, content] of Object.entries(config.profiles)) {
+    const { inherit, ...own } = isTable(content) ? content : {};
+    const place = { config, keys: ['profiles', name] };
+    readTable(program, isTable(content) ? own : content, place, report(name));
+    if (inherit === undefined) continue;
+    try {
+      mergeProfile(config, name);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      report(name)(error);
+    }
   }
-  const { profiles = {}, ...others } = content;
-  const [unknown] = Object.keys(others);
-  if (unknown === undefined && typeof profiles === 'object' && !Array.isArray(profiles)) {
-    return profiles as Readonly<Record<string, unknown>>;
-  }
-  const problem = unknown === undefined ? '`profiles` is not a table' : `unknown table or key "${unknown}"`;
-  throw new UsageError(`${file}: ${problem}`, {
-    hint: 'Settings belong to a profile: begin with a line such as [profiles.home].',
+  for (const error of groupFaults(config)) report()(error);
+  return faults;
+}
+
+function groupFaults(config: ConfigFile): UsageError[] {
+  const place = { config, keys: ['groups'] };
+  if (!isTable(config.groups)) return [fault({ config, keys: [] }, 'groups', 'is not a table')];
+  return Object.entries(config.groups).flatMap(([name, members]) => {
+    if (Object.hasOwn(config.profiles, name)) return [fault(place, name, 'is also the name of a profile')];
+    if (!Array.isArray(members) || members.length === 0) return [fault(place, name, 'must be a list of profiles')];
+    const unknown = (members as unknown[]).find(
+      (each) => typeof each !== 'string' || !Object.hasOwn(config.profiles, each),
+    );
+    return unknown === undefined
+      ? []
+      : [fault(place, name, `names ${JSON.stringify(unknown)}, which is not a profile`)];
   });
 }
 
-function readIfPresent(path: string): string | undefined {
-  try {
-    return utf8Of(readFileSync(path), path).toString();
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new UsageError(`cannot read the configuration file ${path}: ${reasonOf(error)}`, {
-      hint: 'Make it readable for this user, or remove it.',
-      cause: error,
-    });
-  }
+function throwFirst([first, ...others]: readonly UsageError[]): void {
+  if (first === undefined) return;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more: see \`ldm config check\`)`;
+  throw new UsageError(first.message + more, { hint: first.hint });
+}
+
+export function noSuchProfile({ path, profiles }: ConfigFile, name: string): UsageError {
+  const known = Object.keys(profiles);
+  const hint = known.length === 0 ? 'It has no profiles.' : `Its profiles are ${known.join(', ')}.`;
+  return new UsageError(`there is no profile ${name} in ${path}`, { hint });
 }
 
 /** Returns the global options, with those of the profile where neither the command line nor the environment has one. */
@@ -134,6 +162,11 @@ export function reportProfile(output: Output, profile: Profile, given: GlobalOpt
   if (given.profile !== undefined && repo !== undefined && given.repo === LDM_REPOSITORY && repo !== LDM_REPOSITORY) {
     if (LDM_REPOSITORY !== undefined)
       remark(output, 'warning', `LDM_REPOSITORY is used, not the repository of the profile ${profile.name}`);
+  }
+  const [first, ...others] = profile.faultsElsewhere;
+  if (first !== undefined) {
+    const more = others.length === 0 ? '' : ` (and ${others.length} more: see \`ldm config check\`)`;
+    remark(output, 'warning', `another profile has a fault: ${first.message}${more}`);
   }
   if (given.verbose > 0) remark(output, 'note', `using the profile ${profile.name} of ${profile.file}`);
 }

@@ -1,4 +1,11 @@
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
 
 /** Formats a duration for people: `0.4 s`, `12.3 s`, `4 min 05 s`, `2 h 03 min`. */
 export function formatDuration(durationMs: number): string {
@@ -11,14 +18,14 @@ export function formatDuration(durationMs: number): string {
 }
 
 /**
- * Parses `30s`, `5m`, `1h30m`, `500ms`, `2d` or `0`. Returns milliseconds, or undefined if the text is not a duration.
+ * Parses `30s`, `5m`, `1h30m`, `500ms`, `2d`, `1w` or `0`. Returns milliseconds, or undefined if the text is not a duration.
  */
 export function parseDuration(text: string): number | undefined {
   const compact = text.trim().toLowerCase();
   if (compact === '0') return 0;
-  if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(compact)) return undefined;
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/.test(compact)) return undefined;
   let totalMs = 0;
-  for (const [, count, unit] of compact.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)) {
+  for (const [, count, unit] of compact.matchAll(/(\d+(?:\.\d+)?)(ms|[smhdw])/g)) {
     totalMs += Number(count) * UNIT_MS[unit!]!;
   }
   const durationMs = Math.round(totalMs);

@@ -1,5 +1,3 @@
-import type { Command } from 'commander';
-import type { Failure } from './error-report.ts';
 import { endProcess } from './exit.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS } from '../console/exit-codes.ts';
 import type { Output } from '../console/output/output.ts';
@@ -31,23 +29,12 @@ async function printVersion(): Promise<number> {
 }
 
 async function run(commandLine: readonly string[]): Promise<number> {
-  const [{ createCommandRunner }, { createProgram }, { registerWings }] = await Promise.all([
-    import('../console/command-runner.ts'),
-    import('./program.ts'),
+  const [{ runCommandLine }, { registerWings }] = await Promise.all([
+    import('./command-line.ts'),
     import('../wings.ts'),
   ]);
   registerWings();
-  const runner = createCommandRunner();
-  const program = createProgram(runner);
-  let exitCode: number;
-  try {
-    await program.parseAsync(commandLine, { from: 'user' });
-    exitCode = runner.exitCode;
-  } catch (error) {
-    runner.output?.flush();
-    const asJson = runner.output?.json;
-    exitCode = await reportFailure(error, commandLine, commandNamesIn(program, commandLine), asJson);
-  }
+  const { exitCode, runner } = await runCommandLine(commandLine);
   await settleOutput(runner.output);
   return await reportLostOutput(exitCode, runner.output?.completed);
 }
@@ -69,46 +56,16 @@ async function settleOutput(output: Output | undefined): Promise<void> {
 async function reportLostOutput(exitCode: number, completed: string | undefined): Promise<number> {
   // It is not a failure if the reader closes the pipe early (`ldm ls | head`). Any other lost output is.
   if (outputFailure === undefined || outputFailure.code === 'EPIPE') return exitCode;
-  const { describeLostOutput, wantsJson } = await import('./error-report.ts');
+  const [{ describeLostOutput, wantsJson }, { printFailure }] = await Promise.all([
+    import('./error-report.ts'),
+    import('./command-line.ts'),
+  ]);
   printFailure(describeLostOutput(outputFailure, completed), wantsJson(words, process.env));
   return exitCode === EXIT_SUCCESS ? EXIT_FAILURE : exitCode;
 }
 
-/** Returns the names of the command on the command line, including its group. */
-function commandNamesIn(program: Command, commandLine: readonly string[]): string[] {
-  const names: string[] = [];
-  let current = program;
-  for (const word of commandLine) {
-    const next = current.commands.find((command) => [command.name(), ...command.aliases()].includes(word));
-    if (next === undefined || word === 'help') continue;
-    names.push(next.name());
-    current = next;
-  }
-  return names;
-}
-
-async function reportFailure(
-  error: unknown,
-  commandLine: readonly string[],
-  commandNames: readonly string[],
-  asJson?: boolean,
-): Promise<number> {
-  const { describeFailure, wantsJson } = await import('./error-report.ts');
-  const failure = describeFailure(error, ['ldm', ...commandNames, '--help'].join(' '));
-  printFailure(failure, asJson ?? wantsJson(commandLine, process.env));
-  return failure.exitCode;
-}
-
-function printFailure(failure: Failure, asJson: boolean): void {
-  if (asJson && failure.exitCode !== EXIT_SUCCESS) {
-    const fields = { code: failure.exitCode, message: failure.message, hint: failure.hint, ...failure.fields };
-    process.stderr.write(`${JSON.stringify({ message_type: 'exit_error', ...fields })}\n`);
-  } else if (failure.text !== undefined) {
-    process.stderr.write(`${failure.text}\n`);
-  }
-}
-
 /** For errors thrown outside of any awaited call, for example in a timer. */
 async function endUncaught(error: unknown): Promise<void> {
-  await endProcess(await reportFailure(error, words, []));
+  const { reportFailure } = await import('./command-line.ts');
+  await endProcess((await reportFailure(error, words, [])).exitCode);
 }

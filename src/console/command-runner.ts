@@ -11,6 +11,34 @@ type CommandHandler<Arguments extends unknown[]> = (
   ...commandArguments: Arguments
 ) => Promise<number>;
 
+/** What a command needs that has no repository of its own. */
+export interface Surroundings {
+  readonly output: Output;
+  /** From the command line and the environment. */
+  readonly given: GlobalOptions;
+  readonly program: Command;
+  /** Runs another command of the program, as if it had been started with these words. */
+  readonly runCommand: RunCommand;
+}
+
+/** How a command ended. */
+export interface CommandOutcome {
+  readonly exitCode: number;
+  /** Why it failed; undefined if nothing was thrown. */
+  readonly message?: string;
+  /** The fields of the last JSON object that it printed, or would have printed. */
+  readonly summary: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** `silent`: it prints nothing. */
+type RunCommand = (words: readonly string[], silent?: boolean) => Promise<CommandOutcome>;
+
+/** The work of a command without a session. Resolves with the exit code. */
+type BareHandler<Arguments extends unknown[]> = (
+  surroundings: Surroundings,
+  ...commandArguments: Arguments
+) => Promise<number>;
+
 /** An action as commander calls it: with the arguments, the options and the command. */
 type CommandAction = (...received: unknown[]) => Promise<void>;
 
@@ -20,6 +48,8 @@ export interface CommandRunner {
   output: Output | undefined;
   /** Returns an action that opens a session and runs the handler in it. */
   inSession<Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction;
+  /** The same for a command that has no repository of its own. Its profile, if any, is not applied. */
+  withoutSession<Arguments extends unknown[]>(handler: BareHandler<Arguments>): CommandAction;
 }
 
 /** At the default place a missing repository is no sign of a typing error or of a disk that is not mounted. */
@@ -38,11 +68,16 @@ function passwordUnused(error: NoPasswordError, isOption: boolean, isVariable: b
   });
 }
 
+async function noCommand(): Promise<never> {
+  throw new Error('this program runs no other commands');
+}
+
 function programOf(command: Command): Command {
   return command.parent === null ? command : programOf(command.parent);
 }
 
-export function createCommandRunner(): CommandRunner {
+/** `runCommand`: runs another command of the program. */
+export function createCommandRunner(runCommand: RunCommand = noCommand, silent = false): CommandRunner {
   const runner: CommandRunner = {
     exitCode: 0,
     output: undefined,
@@ -61,7 +96,7 @@ export function createCommandRunner(): CommandRunner {
         const profile = await profiles.readProfile(given, process.env, programOf(command));
         if (profile !== undefined) profiles.applyToCommand(profile, command, received);
         const globals = profiles.withProfile(given, profile);
-        runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true });
+        runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true, silent });
         if (profile !== undefined) profiles.reportProfile(runner.output, profile, given);
         const settings = resolveSettings(globals, process.env);
         // The operations are loaded only after the command line and the settings were found valid.
@@ -82,6 +117,19 @@ export function createCommandRunner(): CommandRunner {
         } finally {
           await session.close();
         }
+      },
+    withoutSession:
+      <Arguments extends unknown[]>(handler: BareHandler<Arguments>): CommandAction =>
+      async (...received) => {
+        const [{ Output }, { withEnvironment }] = await Promise.all([
+          import('./output/output.ts'),
+          import('./settings/environment.ts'),
+        ]);
+        const command = received.pop() as Command;
+        const given = withEnvironment(command.optsWithGlobals<GlobalOptions>(), process.env);
+        runner.output = new Output({ json: given.json === true, quiet: given.quiet === true });
+        const surroundings = { output: runner.output, given, program: programOf(command), runCommand };
+        runner.exitCode = await handler(surroundings, ...(received as Arguments));
       },
   };
   return runner;

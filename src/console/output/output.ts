@@ -8,6 +8,8 @@ export class OutputClosedError extends Error {}
 interface OutputOptions {
   readonly json: boolean;
   readonly quiet: boolean;
+  /** Prints nothing at all. */
+  readonly silent?: boolean | undefined;
 }
 
 /**
@@ -17,6 +19,7 @@ interface OutputOptions {
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
+  readonly #silent: boolean;
   readonly #streams = [process.stdout, process.stderr];
   /** Node does not destroy these streams when they fail: one that was full remains full. */
   readonly #failed = new Set<NodeJS.WriteStream>();
@@ -24,12 +27,14 @@ export class Output {
   #hasWritten = false;
   #failure: NodeJS.ErrnoException | undefined;
   #completed: string | undefined;
+  #lastFields: Readonly<Record<string, unknown>> | undefined;
   #summaryFields: () => Readonly<Record<string, unknown>> = () => ({});
   #pauseStatus: (write: () => void) => void = (write) => write();
 
   constructor(options: OutputOptions) {
     this.json = options.json;
     this.quiet = options.quiet;
+    this.#silent = options.silent === true;
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure ??= error;
       this.#failed.add(process.stdout);
@@ -46,6 +51,11 @@ export class Output {
   /** A sentence that says what the command has done; undefined if not recorded. */
   get completed(): string | undefined {
     return this.#completed;
+  }
+
+  /** The fields of the last JSON object, which sums up what a command has done, whether it was printed or not. */
+  get lastFields(): Readonly<Record<string, unknown>> | undefined {
+    return this.#lastFields;
   }
 
   /** Records what the command has done. The sentence is printed on stderr if stdout fails before the report. */
@@ -66,6 +76,7 @@ export class Output {
   /** Prints a JSON object as a line on stdout; nothing without `--json`. */
   message(type: string, fields: Readonly<Record<string, unknown>>): void {
     const more = type === 'summary' ? this.#summaryFields() : {};
+    this.#lastFields = fields;
     if (this.json) this.#append(JSON.stringify({ message_type: type, ...fields, ...more }));
   }
 
@@ -76,6 +87,7 @@ export class Output {
 
   /** Prints a line on stderr: the text, or with `--json` an object of this type. */
   problem(text: string, type: string, fields: Readonly<Record<string, unknown>>): void {
+    if (this.#silent) return;
     this.flush();
     const line = this.json ? JSON.stringify({ message_type: type, ...fields }) : text;
     this.#pauseStatus(() => process.stderr.write(`${line}\n`));
@@ -127,6 +139,7 @@ export class Output {
   }
 
   #append(line: string): void {
+    if (this.#silent) return;
     this.#pending += `${line}\n`;
     if (this.#pending.length >= FLUSH_LENGTH) this.flush();
   }

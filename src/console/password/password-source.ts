@@ -95,19 +95,37 @@ function variable(environment: NodeJS.ProcessEnv, name: string): string | undefi
   return value;
 }
 
-/** What origins have given: a pipe can be read only once. */
-const given = new Map<PasswordOrigin, Promise<Buffer>>();
+/** What origins have given, by what names them: a pipe can be read only once. */
+const given = new Map<string, Promise<Buffer>>();
+let isKept = false;
 
-/** Overwrites what origins have given. */
+function nameOf(origin: PasswordOrigin): string {
+  // The environment does not change, and a password must not be copied.
+  return origin.kind === 'variable' ? origin.kind : JSON.stringify(origin);
+}
+
+/** Overwrites what origins have given, unless a command keeps it for further commands. */
 export async function wipePasswords(): Promise<void> {
+  if (isKept) return;
   const read = [...given.values()];
   given.clear();
   for (const reading of read) (await reading.catch(() => undefined))?.fill(0);
 }
 
-async function readOnce(origin: PasswordOrigin, surroundings: PasswordSurroundings): Promise<Buffer> {
-  const reading = given.get(origin) ?? readOrigin(origin, surroundings);
-  given.set(origin, reading);
+/** Asks for each password only once during the work, although that runs several commands. */
+export async function keepPasswords<T>(work: () => Promise<T>): Promise<T> {
+  isKept = true;
+  try {
+    return await work();
+  } finally {
+    isKept = false;
+    await wipePasswords();
+  }
+}
+
+async function readOnce(name: string, read: () => Promise<Buffer>): Promise<Buffer> {
+  const reading = given.get(name) ?? read();
+  given.set(name, reading);
   return Buffer.from(await reading);
 }
 
@@ -119,7 +137,7 @@ export function createPasswordSource(
   isForThisRepository = false,
 ): PasswordSource {
   const read = async (ask: (prompt: typeof TerminalPrompt) => Promise<Buffer>): Promise<Buffer> => {
-    if (origin !== undefined) return await readOnce(origin, surroundings);
+    if (origin !== undefined) return await readOnce(nameOf(origin), async () => readOrigin(origin, surroundings));
     const prompt = await loadPrompt(questions);
     return await surroundings.withoutStatus(async () => ask(prompt));
   };
@@ -128,7 +146,11 @@ export function createPasswordSource(
     isConfigured: origin !== undefined,
     meansEncryption: true,
     isForThisRepository,
-    read: async () => read(async ({ askPassword }) => askPassword(questions.current, signal)),
+    read: async () =>
+      read(async ({ askPassword }) => {
+        const asking = async (): Promise<Buffer> => askPassword(questions.current, signal);
+        return await (isKept ? readOnce(`terminal: ${questions.current}`, asking) : asking());
+      }),
     readNew: async () => read(async ({ askNewPassword }) => askNewPassword(questions.new, signal)),
   };
 }

@@ -70,6 +70,15 @@ export function startUserCommand(
   return spawn(program!, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
+/**
+ * Starts a command that the user has written for ldm and whose output is for people: both of its streams are the stderr of
+ * this process. It leads a process group, which `process.kill` ends with what it has started.
+ */
+export function startHook([program, ...args]: readonly string[], variables: NodeJS.ProcessEnv): ChildProcess {
+  const env = environmentFor({ variables, isOfUser: true });
+  return spawn(program!, args, { env, stdio: ['ignore', 2, 2], detached: true });
+}
+
 /** Runs a program, and waits for its end. */
 export function runProgram(
   [program, ...args]: readonly string[],

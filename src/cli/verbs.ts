@@ -31,6 +31,7 @@ import { defineRealm } from '../realm/verbs/realm/command.ts';
 import { defineRepair } from '../verbs/repair/command.ts';
 import { defineRestore } from '../verbs/restore/command.ts';
 import { defineRewrite } from '../verbs/rewrite/command.ts';
+import { defineRun } from '../verbs/run/command.ts';
 import { defineServe } from '../verbs/serve/command.ts';
 import { defineShow } from '../verbs/snapshots/show-command.ts';
 import { defineSnapshots } from '../verbs/snapshots/command.ts';
@@ -45,6 +46,7 @@ export const VERBS: readonly Verb[] = [
   { heading: 'Everyday', define: defineBackup },
   { heading: 'Everyday', define: defineRestore },
   { heading: 'Everyday', define: defineMount },
+  { heading: 'Everyday', define: defineRun },
   { heading: 'Snapshots', define: defineSnapshots },
   { heading: 'Snapshots', define: defineTag },
   { heading: 'Snapshots', define: definePin },

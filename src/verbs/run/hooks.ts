@@ -1,0 +1,78 @@
+import type { ChildProcess } from 'node:child_process';
+import { startHook } from '../../core/util/programs.ts';
+import { formatDuration } from '../../core/util/format-time.ts';
+
+/** How long a program of the profile may run, unless the profile says otherwise. */
+export const HOOK_TIMEOUT_MS = 3_600_000;
+/** How long it has to end after SIGTERM. */
+const GRACE_MS = 5000;
+
+interface HookOptions {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  /** Ends the program. Undefined for one that has to run even then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs a program of the profile without a shell, and waits for its end, not for that of programs that it leaves behind.
+ * Returns undefined, or why it failed. `{name}` in its words stands for the variable LDM_RUN_NAME.
+ */
+export async function runHook(
+  words: readonly string[],
+  { variables, timeoutMs, signal }: HookOptions,
+): Promise<string | undefined> {
+  const expanded = words.map((word) => expand(word, variables));
+  const child = startHook(expanded, variables);
+  const problem = await endOf(child, timeoutMs, signal);
+  return problem === undefined ? undefined : `${words.join(' ')}: ${problem}`;
+}
+
+function expand(word: string, variables: Readonly<Record<string, string>>): string {
+  return word.replaceAll(/\{([a-z_]+)\}/g, (text, name: string) => variables[`LDM_RUN_${name.toUpperCase()}`] ?? text);
+}
+
+async function endOf(
+  child: ChildProcess,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  let ended: string | undefined;
+  const end = (reason: string) => (): void => {
+    ended ??= reason;
+    killGroup(child, 'SIGTERM');
+    killTimer = setTimeout(() => killGroup(child, 'SIGKILL'), GRACE_MS);
+  };
+  let killTimer: NodeJS.Timeout | undefined;
+  const timer = setTimeout(end(`it still ran after ${formatDuration(timeoutMs)}`), timeoutMs);
+  const abort = end('it was interrupted');
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted === true) abort();
+  try {
+    return await new Promise<string | undefined>((resolve) => {
+      child.once('error', (error) => resolve(reasonOfStart(error)));
+      child.once('exit', (code, signalName) => {
+        if (ended !== undefined) resolve(ended);
+        else if (signalName !== null) resolve(`it was ended by ${signalName}`);
+        else resolve(code === 0 ? undefined : `exit code ${code}`);
+      });
+    });
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(killTimer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+function killGroup({ pid }: ChildProcess, signalName: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signalName);
+  } catch {
+    // It has ended.
+  }
+}
+
+function reasonOfStart(error: NodeJS.ErrnoException): string {
+  return error.code === 'ENOENT' ? 'there is no such program' : `it cannot be started: ${error.code ?? error.message}`;
+}

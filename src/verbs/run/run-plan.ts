@@ -1,0 +1,96 @@
+import type { Command } from 'commander';
+import { UsageError } from '../../core/errors.ts';
+import { type RunRecord, hasSucceeded } from '../../console/jobs/run-records.ts';
+import type { ConfigFile } from '../../console/settings/config-file.ts';
+import { noSuchProfile, profileOf } from '../../console/settings/profile.ts';
+import type { Profile } from '../../console/settings/profile.ts';
+import type { StepName } from '../../console/settings/run-settings.ts';
+
+/** Steps that run unless the profile has another list, if the profile has a table for them. */
+const DEFAULT_STEPS: readonly StepName[] = ['backup', 'forget', 'check', 'copy'];
+
+export interface PlannedStep {
+  readonly name: StepName;
+  /** The words of its command line, without the program. */
+  readonly words: readonly string[];
+  /** Why it is left out this time; undefined if it runs. */
+  readonly leftOut: string | undefined;
+}
+
+/**
+ * Returns the names of the profiles to run, each once, in their order. `names`: of profiles and groups.
+ * @throws UsageError for a name that is neither
+ */
+function namedProfiles(config: ConfigFile, names: readonly string[], isAll: boolean): string[] {
+  if (isAll) return Object.keys(config.profiles);
+  const groups = config.groups as Readonly<Record<string, readonly string[]>>;
+  const chosen = names.flatMap((name) => {
+    if (Object.hasOwn(config.profiles, name)) return [name];
+    if (Object.hasOwn(groups, name)) return groups[name]!;
+    throw noSuchProfile(config, name);
+  });
+  return [...new Set(chosen)];
+}
+
+/**
+ * Returns the profiles to run. With `isAll`, those without a step are left out.
+ * @throws UsageError if anything in one of them is wrong, or has nothing to run
+ */
+export function profilesToRun(
+  config: ConfigFile,
+  names: readonly string[],
+  isAll: boolean,
+  program: Command,
+): Profile[] {
+  const profiles = namedProfiles(config, names, isAll).map((name) => profileOf(config, name, program));
+  const usable = profiles.filter((profile) => stepsOf(profile).length > 0);
+  const [unusable] = isAll ? [] : profiles.filter((profile) => !usable.includes(profile));
+  if (unusable !== undefined) {
+    throw new UsageError(`the profile ${unusable.name} has nothing to run`, {
+      hint: `Give it a table such as [profiles.${unusable.name}.backup] with \`paths\`.`,
+    });
+  }
+  if (usable.length === 0) throw new UsageError(`no profile in ${config.path} has anything to run`);
+  return usable;
+}
+
+function stepsOf({ table }: Profile): readonly StepName[] {
+  return table.run?.steps ?? DEFAULT_STEPS.filter((step) => table.commands.has(step));
+}
+
+/** Returns the steps of a profile. `globalWords`: options that each step gets. `runs`: the earlier runs. */
+export function planSteps(profile: Profile, globalWords: readonly string[], runs: readonly RunRecord[]): PlannedStep[] {
+  return stepsOf(profile).map((name) => ({
+    name,
+    words: ['-p', profile.name, ...globalWords, name],
+    leftOut: name === 'check' ? checkLeftOut(profile, runs) : undefined,
+  }));
+}
+
+/** Runs do not begin at the same second each day. */
+const EARLY = 0.02;
+
+function checkLeftOut({ table }: Profile, runs: readonly RunRecord[]): string | undefined {
+  const { checkEveryMs } = table.run ?? {};
+  const last = runs.findLast((run) => hasSucceeded(run, 'check'));
+  if (checkEveryMs === undefined || last === undefined) return undefined;
+  const agoMs = Date.now() - Date.parse(last.start);
+  return agoMs >= 0 && agoMs < checkEveryMs * (1 - EARLY) ? `last checked on ${last.start}` : undefined;
+}
+
+/** The order of exit codes, the worst first. A signal ends the run; wrong usage is an error in the profile. */
+const WORST_FIRST = [143, 130, 129, 1, 2, 4, 12, 11, 10, 3, 0];
+/** After these, the further steps of the profile do not run. */
+const STOPPING: ReadonlySet<number> = new Set([143, 130, 129, 1, 2, 4, 10, 12]);
+
+export function worstOf(codes: readonly number[]): number {
+  const rank = (code: number): number => {
+    const found = WORST_FIRST.indexOf(code);
+    return found < 0 ? WORST_FIRST.indexOf(1) : found;
+  };
+  return codes.reduce((worst, code) => (rank(code) < rank(worst) ? code : worst), 0);
+}
+
+export function stopsRun(exitCode: number): boolean {
+  return STOPPING.has(exitCode) || !WORST_FIRST.includes(exitCode);
+}

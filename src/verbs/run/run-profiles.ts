@@ -1,0 +1,92 @@
+import { type Command } from 'commander';
+import { UsageError } from '../../core/errors.ts';
+import type { CommandOutcome, Surroundings } from '../../console/command-runner.ts';
+import { type RunRecord, runsDirectory } from '../../console/jobs/run-records.ts';
+import { keepPasswords } from '../../console/password/password-source.ts';
+import { configPath, readConfigFile } from '../../console/settings/config-file.ts';
+import { readVariable } from '../../console/settings/environment.ts';
+import type { Profile } from '../../console/settings/profile.ts';
+import { ProfileRun } from './profile-run.ts';
+import { type PlannedStep, profilesToRun, worstOf } from './run-plan.ts';
+
+/** Options that a run passes on to its steps. Any other one belongs in the profile. */
+const PASSED_ON = new Map([
+  ['json', '--json'],
+  ['quiet', '--quiet'],
+  ['progress', '--no-progress'],
+]);
+
+/**
+ * Returns the profiles that the command line names; without a name, the one that every command would use.
+ * @throws UsageError
+ */
+export async function readPlannedProfiles(asked: {
+  readonly names: readonly string[];
+  readonly isAll: boolean;
+  readonly given: Surroundings['given'];
+  readonly program: Command;
+}): Promise<Profile[]> {
+  const { names, isAll, given, program } = asked;
+  const path = configPath(process.env);
+  const config = await readConfigFile(path);
+  if (config === undefined) {
+    throw new UsageError(`there is nothing to run: ${path ?? 'a home directory'} does not exist`, {
+      hint: 'Write a profile, as in `ldm config --help`.',
+    });
+  }
+  if (isAll && names.length > 0) throw new UsageError('give either names of profiles or --all');
+  const usual = given.profile ?? readVariable(process.env, 'LDM_PROFILE', { parse: (text) => text, wanted: 'a name' });
+  return profilesToRun(config, names.length > 0 ? names : [usual ?? 'default'], isAll, program);
+}
+
+/**
+ * Returns the options of the command line that each step gets.
+ * @throws UsageError for one that would be the same for all profiles and steps
+ */
+export function globalWordsOf(program: Command, verbose: number): string[] {
+  const typed = program.options
+    .map((option) => option.attributeName())
+    .filter((name) => program.getOptionValueSource(name) === 'cli');
+  const misplaced = typed.find((name) => !PASSED_ON.has(name) && name !== 'verbose' && name !== 'profile');
+  if (misplaced !== undefined) {
+    const option = program.options.find((each) => each.attributeName() === misplaced)!;
+    throw new UsageError(`${option.long} cannot be used with run`, { hint: 'It belongs in the profile.' });
+  }
+  const words = typed.map((name) => PASSED_ON.get(name)).filter((word) => word !== undefined);
+  return [...words, ...Array.from({ length: verbose }, () => '-v')];
+}
+
+interface RunOptions {
+  readonly globalWords: readonly string[];
+  readonly signal: AbortSignal;
+  readonly runCommand: (words: readonly string[], silent?: boolean) => Promise<CommandOutcome>;
+  readonly report: {
+    problem(this: void, profile: string, message: string): void;
+    step(this: void, profile: string, step: PlannedStep): void;
+    run(this: void, profile: string, run: RunRecord): void;
+  };
+}
+
+/** Runs the profiles one after the other. Returns the worst exit code. */
+export async function runProfiles(profiles: readonly Profile[], options: RunOptions): Promise<number> {
+  const { globalWords, signal, runCommand, report } = options;
+  const codes: number[] = [];
+  // Each step listens for failures of the streams.
+  for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0);
+  await keepPasswords(async () => {
+    for (const profile of profiles) {
+      const run = await new ProfileRun(profile, {
+        directory: runsDirectory(process.env),
+        globalWords,
+        signal,
+        runCommand,
+        onProblem: (message) => report.problem(profile.name, message),
+        onStep: report.step,
+      }).run();
+      report.run(profile.name, run);
+      codes.push(run.exitCode ?? 0);
+      if (signal.aborted) return;
+    }
+  });
+  return worstOf(codes);
+}

@@ -1,0 +1,86 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+import { HOME, type RunStage, setRunStage } from '../../support/run-stage.ts';
+import { runLdm } from '../../support/run-ldm.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+/** A program that says that it has started, and then waits until a file exists. */
+const WAITING = `["sh", "-c", "echo waiting >> @/log; until test -e @/go; do sleep 0.05; done"]`;
+
+const isWaiting = (stage: RunStage) => (): boolean => stage.log().includes('waiting');
+
+async function endWhenWaiting(stage: RunStage, pid: number, signal: NodeJS.Signals): Promise<void> {
+  await waitUntil(isWaiting(stage), 'the program of the profile');
+  process.kill(pid, signal);
+  // It may outlive the process.
+  if (signal === 'SIGKILL') writeFileSync(join(stage.place, 'go'), '');
+}
+
+it('a second run of the same profile is skipped while the first one runs', async () => {
+  const stage = await setRunStage(`${HOME}[profiles.home.run]\nbefore = [${WAITING}]\n`);
+  const first = runLdm(['run', 'home'], { env: stage.env });
+  await waitUntil(isWaiting(stage), 'the program before the steps');
+  const { code, stdout } = await stage.ldm('run', 'home');
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringContaining('home: skipped: another run of this profile is under way'),
+  ]);
+  writeFileSync(join(stage.place, 'go'), '');
+  expect((await first).code).toBe(0);
+  expect(await stage.ldm('run', 'home')).toMatchObject({ code: 0 });
+  expect(stage.runs().map(({ result }) => result)).toEqual(['success', 'success']);
+});
+
+it('a run that was killed is recorded as such, and does not stand in the way of the next one', async () => {
+  const stage = await setRunStage(`${HOME}stdin-from-command = ${WAITING}\n`.replace('paths = ["@/source"]\n', ''));
+  const running = runLdm(['run', 'home'], {
+    env: stage.env,
+    onStart: (pid) => void endWhenWaiting(stage, pid, 'SIGKILL'),
+  });
+  expect((await running).signal).toBe('SIGKILL');
+  expect(stage.runs()).toMatchObject([{ result: 'killed', message: 'the process was killed during backup' }]);
+  expect(await stage.ldm('run', 'home')).toMatchObject({ code: 0 });
+  expect(stage.runs().map(({ result }) => result)).toEqual(['killed', 'success']);
+});
+
+it.each([
+  ['a program before the steps', `${HOME}[profiles.home.run]\nbefore = [${WAITING}]\nafter = [note(after {result})]\n`],
+  [
+    'a step',
+    `${HOME.replace('paths = ["@/source"]\n', '')}stdin-from-command = ${WAITING}\n[profiles.home.run]\nafter = [note(after {result})]\n`,
+  ],
+])('SIGTERM during %s ends the run, and what comes after still runs', async (_, toml) => {
+  const stage = await setRunStage(toml);
+  const { code } = await runLdm(['run', 'home'], {
+    env: stage.env,
+    onStart: (pid) => void endWhenWaiting(stage, pid, 'SIGTERM'),
+  });
+  expect(code).toBe(143);
+  expect(stage.log()).toEqual(['waiting', 'after interrupted']);
+  expect(stage.runs()).toMatchObject([{ result: 'interrupted', exitCode: 143 }]);
+});
+
+it('the password is asked for once', async () => {
+  const stage = await setRunStage(HOME);
+  const at = (name: string): string => join(stage.place, name);
+  writeFileSync(at('password.sh'), `echo asked >> ${at('log')}; echo secret\n`);
+  const config = join(stage.place, 'config', 'ldm', 'config.toml');
+  const profile = `[profiles.home]\nrepo = "${at('encrypted')}"\npassword-command = "sh ${at('password.sh')}"\n`;
+  writeFileSync(config, `${profile}backup.paths = ["${at('source')}"]\nforget.keep-last = 3\ncheck.read-data = true\n`);
+  expect(await stage.ldm('-p', 'home', 'init')).toMatchObject({ code: 0 });
+  expect(await stage.ldm('run', 'home')).toMatchObject({ code: 0, stderr: '' });
+  expect(stage.log()).toEqual(['asked', 'asked']);
+});
+
+it('a damaged record is skipped with a warning, and the next one is a line of its own', async () => {
+  const stage = await setRunStage(HOME);
+  mkdirSync(join(stage.place, 'state', 'ldm', 'runs'), { recursive: true });
+  const { path } = stage.records();
+  writeFileSync(path, '{"event":"end","id":"x"}\n{"event":"begin","id":"torn');
+  const { code, stderr } = await stage.ldm('run', 'home');
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`${path}:2: this line is damaged and was skipped`)]);
+  expect(stage.runs()).toMatchObject([{ result: 'success' }]);
+  expect(readFileSync(path, 'utf8').split('\n')[1]).toBe('{"event":"begin","id":"torn');
+});

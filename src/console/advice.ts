@@ -143,7 +143,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'accept-full-access': 'It was not changed. To accept it, leave out --append-only; or choose another place.',
   'choose-origin': 'Nothing was created. Name an existing repository with --copy-params-from.',
   'give-new-password': 'Give --new-password-file or --new-password-command.',
-  'use-exported-filter': 'Use a file that `ldm filter export` wrote, or a Guava BloomFilter.',
+  'use-exported-filter': 'Use a file that `ldm filter make` or `ldm filter export` wrote, or a Guava BloomFilter.',
+  'use-made-filter': 'Use a file that `ldm filter make` wrote, or a Guava BloomFilter.',
 };
 
 export const HINTS_ABOUT: Readonly<Record<SubjectAdviceCode, (subject: string) => string>> = {

@@ -55,6 +55,7 @@ export type AdviceCode =
   | 'name-one-target'
   | 'name-directory-to-equal'
   | 'use-exported-filter'
+  | 'use-made-filter'
   | 'copy-to-realm'
   | 'choose-plain-realm'
   | 'choose-encrypted-realm'

@@ -73,7 +73,7 @@ export class HashSetFilter implements ErasableFilter, MergeableFilter<HashSetFil
   }
 
   merge(other: HashSetFilter): void {
-    for (const id of other.#ids()) this.add(id);
+    for (const id of other.ids()) this.add(id);
   }
 
   falsePositiveRate(): number {
@@ -81,16 +81,17 @@ export class HashSetFilter implements ErasableFilter, MergeableFilter<HashSetFil
   }
 
   save(): Uint8Array {
-    return encodeIds('hash-set', () => this.#ids());
+    return encodeIds('hash-set', () => this.ids());
+  }
+
+  /** All ids, in the order in which they were added. */
+  *ids(): Generator<Uint8Array> {
+    for (const set of this.#sets) for (const key of set) yield Buffer.from(key, 'latin1');
   }
 
   #setWith(key: string): Set<string> | undefined {
     for (const set of this.#sets) if (set.has(key)) return set;
     return undefined;
-  }
-
-  *#ids(): Generator<Uint8Array> {
-    for (const set of this.#sets) for (const key of set) yield Buffer.from(key, 'latin1');
   }
 }
 

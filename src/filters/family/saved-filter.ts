@@ -15,6 +15,9 @@ const VERSION = 1;
 const CHECKSUM_BYTES = 4;
 const NUMBER_BYTES = 8;
 
+/** A filter, or a filter of keys, which has one in it. */
+type SavedName = FilterName | 'key';
+
 interface SavedFilter {
   readonly numbers: number[];
   /** Each is a copy at the start of its own buffer. */
@@ -22,7 +25,7 @@ interface SavedFilter {
 }
 
 /** Encodes a filter: its name, its numbers (sizes, seeds, counts) and its arrays. */
-export function encodeSaved(name: FilterName, numbers: readonly number[], arrays: readonly Uint8Array[]): Uint8Array {
+export function encodeSaved(name: SavedName, numbers: readonly number[], arrays: readonly Uint8Array[]): Uint8Array {
   const lengthsAt = MAGIC.length + 3 + name.length + 4 + numbers.length * NUMBER_BYTES + 4;
   let at = lengthsAt + arrays.length * NUMBER_BYTES;
   const sizeBytes = arrays.reduce((sum, array) => sum + array.length, at + CHECKSUM_BYTES);
@@ -47,7 +50,7 @@ export function encodeSaved(name: FilterName, numbers: readonly number[], arrays
  * Decodes the output of `encodeSaved`. The filter itself checks that the numbers and arrays match: see `checkSaved`.
  * @throws CorruptDataError if `encodeSaved` did not write the bytes under this name
  */
-export function decodeSaved(name: FilterName, bytes: Uint8Array): SavedFilter {
+export function decodeSaved(name: SavedName, bytes: Uint8Array): SavedFilter {
   const what = `saved ${name} filter`;
   const bodyBytes = bytes.length - CHECKSUM_BYTES;
   checkSaved(bodyBytes > 0, name, `${bytes.length} bytes are too few`);
@@ -73,8 +76,16 @@ export function decodeSaved(name: FilterName, bytes: Uint8Array): SavedFilter {
   return { numbers, arrays };
 }
 
+/** Returns the name under which `encodeSaved` wrote the bytes; undefined if they do not begin like that. */
+export function savedNameOf(bytes: Uint8Array): string | undefined {
+  const head = bufferOver(bytes);
+  const nameAt = MAGIC.length + 3;
+  if (head.length < nameAt || head.toString('latin1', 0, MAGIC.length) !== MAGIC) return undefined;
+  return head.toString('latin1', nameAt, nameAt + head.readUInt8(nameAt - 1));
+}
+
 /** @throws CorruptDataError with `problem` unless the condition holds */
-export function checkSaved(holds: boolean, name: FilterName, problem: string): asserts holds {
+export function checkSaved(holds: boolean, name: SavedName, problem: string): asserts holds {
   if (holds) return;
   throw new CorruptDataError(`saved ${name} filter: ${problem}`, {
     hint: 'Save the filter again: this file is damaged, or is not a saved filter.',

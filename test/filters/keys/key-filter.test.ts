@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+
+import { LdmError } from '../../../src/core/errors.ts';
+import { decodeKeyFilter } from '../../../src/filters/keys/key-filter.ts';
+import { KINDS } from '../../../src/filters/keys/kinds.ts';
+import { openKeyFilter } from '../../../src/filters/keys/open-filter.ts';
+import { makeKeyFilter, type KeyBatches, type MakeResult } from '../../../src/filters/make/make.ts';
+import { createPrng } from '../../support/prng.ts';
+import { seedsOf } from '../../support/seeds.ts';
+import { inSoak } from '../../support/soak.ts';
+
+const KEYS = inSoak(20_000, 1500);
+const ABSENT = inSoak(200_000, 20_000);
+const RATE = 0.01;
+
+async function* inBatches(keys: readonly Uint8Array[]): KeyBatches {
+  for (let at = 0; at < keys.length; at += 100) yield keys.slice(at, at + 100);
+}
+
+/** Of every length up to 40, with copies, and with text of 20 bytes, which looks like the id of a chunk. */
+function makeKeys(seed: number): Uint8Array[] {
+  const random = createPrng(seed);
+  const texts = Array.from({ length: 200 }, (_, index) => Buffer.from(`key number ${index}`.padEnd(20, '.')));
+  const others = Array.from({ length: KEYS }, () => random.bytes(random.int(41)));
+  return [...texts, ...others, ...texts.slice(0, 50), ...Array.from({ length: 20 }, () => texts[0]!)];
+}
+
+async function make(kind: string, keys: readonly Uint8Array[]): Promise<MakeResult> {
+  const expected = keys.length;
+  return await makeKeyFilter({}, { kind, expected, falsePositiveRate: RATE, keys: inBatches(keys) });
+}
+
+describe.each(KINDS.map(({ name }) => name))('a filter of the kind %s', (kind) => {
+  it.each(seedsOf(1, 3))('has all keys, and few others, when it is read again (seed %i)', async (seed) => {
+    const keys = makeKeys(seed);
+    const { bytes } = await make(kind, keys);
+    const read = decodeKeyFilter(bytes);
+    expect(keys.filter((key) => !read.has(key))).toEqual([]);
+    expect(read).toMatchObject({ kind, made: { falsePositiveRate: RATE, keysRead: keys.length } });
+    const rate = read.filter.falsePositiveRate();
+    expect(rate).toBeLessThanOrEqual(RATE * 1.3);
+    const random = createPrng(seed + 1000);
+    const absent = Array.from({ length: ABSENT }, () => Buffer.concat([Buffer.from('absent'), random.bytes(40)]));
+    const positives = absent.filter((key) => read.has(key)).length;
+    expect(Math.abs(positives - ABSENT * rate)).toBeLessThanOrEqual(5 * Math.sqrt(ABSENT * rate) + (rate && 1));
+  });
+
+  it('is the same file for the same keys, and refuses to be damaged or cut short', async () => {
+    const keys = makeKeys(1).slice(0, 60);
+    const { bytes } = await make(kind, keys);
+    expect((await make(kind, keys)).bytes).toEqual(bytes);
+    const random = createPrng(5);
+    for (let round = 0; round < 300; round++) {
+      const damaged = Uint8Array.from(bytes);
+      damaged[random.int(bytes.length)]! ^= 1 << random.int(8);
+      expect(() => openKeyFilter(damaged, 'words.ldm')).toThrow(LdmError);
+      expect(() => openKeyFilter(bytes.subarray(0, random.int(bytes.length)), 'words.ldm')).toThrow(LdmError);
+    }
+    expect(() => openKeyFilter(Buffer.concat([bytes, Buffer.alloc(1)]), 'words.ldm')).toThrow(/^words\.ldm: /);
+  });
+
+  it('of no keys has none', async () => {
+    const read = decodeKeyFilter(
+      (await makeKeyFilter({}, { kind, expected: 1, falsePositiveRate: RATE, keys: inBatches([]) })).bytes,
+    );
+    expect([read.filter.elements, read.has(Buffer.from('a')), read.has(Buffer.alloc(0))]).toEqual([0, false, false]);
+  });
+
+  it('that a class of the library saved is opened too', async () => {
+    const { filter } = await make(kind, [Buffer.from('one')]);
+    const opened = openKeyFilter(filter.save(), 'saved');
+    expect(opened).toMatchObject({ kind, made: undefined });
+    expect(opened.filter.elements).toBe(1);
+  });
+});
+
+const sized = KINDS.filter(({ isSized }) => isSized).map(({ name }) => name);
+it.each(sized)('a filter of the kind %s that would not fit in memory is refused', async (kind) => {
+  const options = { kind, expected: 2 ** 38, falsePositiveRate: RATE, keys: inBatches([]) };
+  await expect(makeKeyFilter({}, options)).rejects.toThrow(LdmError);
+});

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type CommandOutcome, type CommandRunner, createCommandRunner } from '../console/command-runner.ts';
-import { EXIT_SUCCESS } from '../console/exit-codes.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS } from '../console/exit-codes.ts';
 import type { Failure } from './error-report.ts';
 import { createProgram } from './program.ts';
 
@@ -20,28 +20,34 @@ export async function runCommandLine(
     return { exitCode: runner.exitCode, summary: runner.output?.lastFields, runner };
   } catch (error) {
     runner.output?.flush();
-    const report = silent ? describe : reportFailure;
-    const { exitCode, message } = await report(error, words, commandNamesIn(program, words), runner.output?.json);
+    const failure = withExitCode(await describe(error, commandNamesIn(program, words)), runner.failureExitCode);
+    if (!silent) await print(failure, words, runner.output?.json);
+    const { exitCode, message } = failure;
     return { exitCode, message, summary: runner.output?.lastFields, runner };
   }
 }
 
-async function describe(error: unknown, _words: readonly string[], commandNames: readonly string[]): Promise<Failure> {
+/** Prints why the program failed outside of any command, and returns the exit code. */
+export async function reportFailure(error: unknown, words: readonly string[]): Promise<number> {
+  const failure = await describe(error, []);
+  await print(failure, words);
+  return failure.exitCode;
+}
+
+async function describe(error: unknown, commandNames: readonly string[]): Promise<Failure> {
   const { describeFailure } = await import('./error-report.ts');
   return describeFailure(error, ['ldm', ...commandNames, '--help'].join(' '));
 }
 
-/** Prints why a command failed. `asJson`: by default what the command line and the environment say. */
-export async function reportFailure(
-  error: unknown,
-  words: readonly string[],
-  commandNames: readonly string[],
-  asJson?: boolean,
-): Promise<Failure> {
+/** `exitCode`: of an error that has none of its own. */
+function withExitCode(failure: Failure, exitCode: number): Failure {
+  return failure.exitCode === EXIT_FAILURE ? { ...failure, exitCode } : failure;
+}
+
+/** `asJson`: by default what the command line and the environment say. */
+async function print(failure: Failure, words: readonly string[], asJson?: boolean): Promise<void> {
   const { wantsJson } = await import('./error-report.ts');
-  const failure = await describe(error, words, commandNames);
   printFailure(failure, asJson ?? wantsJson(words, process.env));
-  return failure;
 }
 
 export function printFailure(failure: Failure, asJson: boolean): void {

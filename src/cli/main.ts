@@ -36,7 +36,7 @@ async function run(commandLine: readonly string[]): Promise<number> {
   registerWings();
   const { exitCode, runner } = await runCommandLine(commandLine);
   await settleOutput(runner.output);
-  return await reportLostOutput(exitCode, runner.output?.completed);
+  return await reportLostOutput(exitCode, runner.output?.completed, runner.failureExitCode);
 }
 
 /** Waits until all output has been passed to the system, or has failed. */
@@ -53,19 +53,25 @@ async function settleOutput(output: Output | undefined): Promise<void> {
 }
 
 /** Returns the exit code. `completed` says what the command had done before stdout failed. */
-async function reportLostOutput(exitCode: number, completed: string | undefined): Promise<number> {
+async function reportLostOutput(
+  exitCode: number,
+  completed: string | undefined,
+  failureExitCode = EXIT_FAILURE,
+): Promise<number> {
   // It is not a failure if the reader closes the pipe early (`ldm ls | head`). Any other lost output is.
   if (outputFailure === undefined || outputFailure.code === 'EPIPE') return exitCode;
   const [{ describeLostOutput, wantsJson }, { printFailure }] = await Promise.all([
     import('./error-report.ts'),
     import('./command-line.ts'),
   ]);
-  printFailure(describeLostOutput(outputFailure, completed), wantsJson(words, process.env));
-  return exitCode === EXIT_SUCCESS ? EXIT_FAILURE : exitCode;
+  const failure = { ...describeLostOutput(outputFailure, completed), exitCode: failureExitCode };
+  printFailure(failure, wantsJson(words, process.env));
+  // Where 1 is an answer, it is lost too.
+  return exitCode <= EXIT_FAILURE ? failureExitCode : exitCode;
 }
 
 /** For errors thrown outside of any awaited call, for example in a timer. */
 async function endUncaught(error: unknown): Promise<void> {
   const { reportFailure } = await import('./command-line.ts');
-  await endProcess((await reportFailure(error, words, [])).exitCode);
+  await endProcess(await reportFailure(error, words));
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { NoPasswordError, RepositoryNotFoundError } from '../core/errors.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS } from './exit-codes.ts';
 import type { Output } from './output/output.ts';
 import type { Session } from './session.ts';
 import type { GlobalOptions } from './settings/environment.ts';
@@ -45,6 +46,8 @@ type CommandAction = (...received: unknown[]) => Promise<void>;
 /** Runs commands for commander and keeps their exit code. */
 export interface CommandRunner {
   exitCode: number;
+  /** The exit code of errors that have none of their own: another one than 1 where 1 is an answer, as for grep. */
+  failureExitCode: number;
   output: Output | undefined;
   /** Returns an action that opens a session and runs the handler in it. */
   inSession<Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction;
@@ -79,7 +82,8 @@ function programOf(command: Command): Command {
 /** `runCommand`: runs another command of the program. */
 export function createCommandRunner(runCommand: RunCommand = noCommand, silent = false): CommandRunner {
   const runner: CommandRunner = {
-    exitCode: 0,
+    exitCode: EXIT_SUCCESS,
+    failureExitCode: EXIT_FAILURE,
     output: undefined,
     inSession:
       <Arguments extends unknown[]>(handler: CommandHandler<Arguments>): CommandAction =>

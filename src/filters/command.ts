@@ -7,6 +7,7 @@ import { defineFilterCompare } from './compare/command.ts';
 import { defineFilterExport } from './export/command.ts';
 import { defineFilterInspect } from './inspect/command.ts';
 import { defineFilterLoadTest } from './load-test/command.ts';
+import { defineFilterMake } from './make/command.ts';
 import { defineFilterPlan } from './plan/command.ts';
 import { defineFilterSimulate } from './simulate/command.ts';
 import { defineFilterTest } from './test/command.ts';
@@ -17,6 +18,7 @@ const DEFINITIONS: readonly ((group: Command, runner: CommandRunner) => void)[] 
   defineFilterSimulate,
   defineFilterCompare,
   defineFilterLoadTest,
+  defineFilterMake,
   defineFilterInspect,
   defineFilterExport,
   defineFilterTest,
@@ -25,7 +27,7 @@ const DEFINITIONS: readonly ((group: Command, runner: CommandRunner) => void)[] 
 export function defineFilter(program: Command, runner: CommandRunner): void {
   const group = program
     .command('filter')
-    .description('Plan, inspect, simulate, compare and export LDM filters.')
+    .description('Make and query filters of any keys; plan, inspect, simulate, compare and export LDM filters.')
     .addHelpText(
       'after',
       formatHelpFooter({

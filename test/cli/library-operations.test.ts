@@ -16,6 +16,7 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
   'filter export': ['exportMembership'],
   'filter inspect': ['inspectFilter'],
   'filter load-test': ['runLoadTest'],
+  'filter make': ['makeKeyFilter', 'openKeyFilter'],
   'filter plan': ['walkPlan'],
   'filter simulate': ['simulateChains'],
   'filter test': ['openMembership', 'parseChunkIds', 'askIds', 'askFiles'],

@@ -223,6 +223,15 @@ export function elementCountValue(text: string): number {
   return value;
 }
 
+/** The expected number of keys, such as `10000` or `1e6`. */
+export function keyCountValue(text: string): number {
+  const value = /^\d+(?:\.\d+)?(?:e\d{1,2})?$/i.test(text) ? Number(text) : NaN;
+  if (!(Number.isSafeInteger(value) && value >= 1)) {
+    throw new InvalidArgumentError('Give a whole number from 1, such as 10000 or 1e6.');
+  }
+  return value;
+}
+
 /** A name and a place, added to those before: `a=/mnt/a`. */
 export function addGroupValue(
   text: string,

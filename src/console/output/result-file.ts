@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../../core/errors.ts';
-import { assertReplaceable, createSecretFile, replaceFile } from '../../core/files/target/replace-file.ts';
+import { assertReplaceable, createSecretFile, kindOf, replaceFile } from '../../core/files/target/replace-file.ts';
 import { fsPath } from '../../core/util/byte-string.ts';
 import { recoverBytes } from '../input/raw-arguments.ts';
 
@@ -11,6 +11,28 @@ import { recoverBytes } from '../input/raw-arguments.ts';
  */
 export function checkResultFile(path: string): void {
   assertReplaceable(recoverBytes([path])[0]!);
+}
+
+/**
+ * Refuses to mix a binary result with other output. `file`: undefined or `-` for standard output.
+ * @throws UsageError
+ */
+export function checkBinaryOutput(file: string | undefined, isJson: boolean): void {
+  const hint = 'Name a file with -o.';
+  if (file !== undefined && file !== '-') return;
+  if (isJson) throw new UsageError('with --json, the result cannot go to standard output', { hint });
+  if (process.stdout.isTTY) throw new UsageError('the result is binary and cannot go to a terminal', { hint });
+}
+
+/**
+ * The same as `checkResultFile`, for a file that is not to be replaced unless `isForced`. Anything but a regular file may be written to.
+ * @throws UsageError
+ */
+export function checkNewFile(path: string, isForced: boolean): void {
+  const name = recoverBytes([path])[0]!;
+  assertReplaceable(name);
+  if (isForced || kindOf(name) !== 'file') return;
+  throw new UsageError(`${path} exists already`, { hint: 'Name another file, or give --force to replace it.' });
 }
 
 /**

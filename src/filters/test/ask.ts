@@ -47,12 +47,16 @@ export function parseChunkIds(texts: readonly string[]): Uint8Array[] {
  * @throws CorruptDataError if it has neither format
  */
 export function openMembership(path: ByteString): ExportedMembership {
-  const bytes = readWholeFile(path);
+  return membershipOf(readWholeFile(path), textOf(path));
+}
+
+/** The same for the bytes of a file with this name. */
+export function membershipOf(bytes: Uint8Array, name: string): ExportedMembership {
   try {
     return SortedIds.isRecognised(bytes) ? openRaw(bytes) : openGuava(bytes);
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
-    throw new CorruptDataError(`${textOf(path)}: ${error.message}`, {
+    throw new CorruptDataError(`${name}: ${error.message}`, {
       advice: { code: 'use-exported-filter' },
       cause: error,
     });

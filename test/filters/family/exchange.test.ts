@@ -158,10 +158,10 @@ describe('filter test', () => {
     for (const wrong of ['abc', 'g'.repeat(40), 'a'.repeat(64), '', `${id}\n`]) {
       expect(() => parseChunkIds([id, wrong]), wrong).toThrow(UsageError);
     }
-    const { code, stderr } = await scenario.run(['filter', 'test', 'nowhere', id, 'abc']);
+    const { code, stderr } = await scenario.run(['filter', 'test', GUAVA_FILE, id, 'abc']);
     expect(code).toBe(2);
     expect(stderr).toContain('40 hex digits');
-    expect((await scenario.run(['filter', 'test', 'nowhere'])).code).toBe(2);
+    expect((await scenario.run(['filter', 'test', GUAVA_FILE])).code).toBe(2);
   });
 
   it.each([
@@ -178,8 +178,10 @@ describe('filter test', () => {
   it('says what was wrong with a file', async () => {
     writeFileSync(join(directory, 'text'), 'not a filter');
     const { code, stdout, stderr } = await scenario.run(['filter', 'test', 'text', id]);
-    expect([code, stdout]).toEqual([1, '']);
+    // Not 1, which is an answer where the file has keys.
+    expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^ldm: text: .+\n.*ldm filter export/);
+    expect((await scenario.run(['filter', 'test', 'nowhere', id])).code).toBe(2);
   });
 
   it('refuses what is no file, without waiting for it', async () => {

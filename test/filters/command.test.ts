@@ -42,7 +42,7 @@ describe('wrong usage of filter', () => {
     [['plan', '--capacity', '200000000'], 'a capacity of 200000000 is out of range'],
     [['simulate', '--runs', '0'], 'Give a whole number from 1 to 100000'],
     [['simulate', '--seed', '-1'], 'Give a whole number from 0 to 4294967295'],
-    [['inspect', 'extra'], 'too many arguments'],
+    [['inspect', 'one.ldm', 'extra'], 'too many arguments'],
   ])('%j ends with exit 2, and any hint on its own line', async (args, expected) => {
     // One as a program, which ends by itself.
     const run = args[0] === 'frobnicate' ? runLdm : runLdmHere;

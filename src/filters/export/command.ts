@@ -6,7 +6,7 @@ import type { CommandRunner } from '../../console/command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { rateValue } from '../../console/options/option-values.ts';
-import type { Output } from '../../console/output/output.ts';
+import type { Session } from '../../console/session.ts';
 
 interface ExportFlags {
   readonly format: ExportFormat;
@@ -20,12 +20,15 @@ guava: a BloomFilter of Google Guava (strategy MURMUR128_MITZ_64) with the 20 by
 raw:   the sorted ids, exact: "LDMIDS1\\n", their number (64 bits, little-endian), 20 bytes each, SHA-256 of all before.
 
 Ids are HMACs with a key of this repository. Other programs cannot compute them from a file, and two repositories have
-no ids in common. \`ldm filter test FILE --file PATH\` prints the ids of a file.`;
+no ids in common. \`ldm filter test FILE --file PATH\` prints the ids of a file.
+
+A filter of keys, FILE, can be exported as guava if its kind is bloom, which changes no bit, or hash-set.`;
 
 export function defineFilterExport(group: Command, runner: CommandRunner): void {
   group
     .command('export')
-    .description('Export the set of live chunks, for other programs.')
+    .description('Export the set of live chunks, or a filter of keys, for other programs.')
+    .argument('[file]', 'a filter from `filter make` (default: the chunks of the repository); - is standard input')
     .addOption(new Option('--format <format>', 'format of the file').choices(['guava', 'raw']).makeOptionMandatory())
     .option('--fpr <rate>', 'the false positive rate of the Guava filter (default: 0.01)', rateValue)
     .option('-o, --output <file>', 'file to write (default: stdout, unless it is a terminal)')
@@ -37,18 +40,22 @@ export function defineFilterExport(group: Command, runner: CommandRunner): void 
           ['ldm filter export --format guava -o chunks.bloom', 'about 10 bits per chunk'],
           ['ldm filter export --format guava --fpr 0.0001 > chunks.bloom', 'about 19 bits per chunk'],
           ['ldm filter export --format raw -o chunks.ids', 'every id, 20 bytes per chunk'],
+          ['ldm filter export words.ldm --format guava -o words.bloom', 'a filter of keys'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, flags: ExportFlags) => {
-        checkFlags(output, flags);
+      runner.inSession(async (session, file: string | undefined, flags: ExportFlags) => {
+        checkFlags(flags);
+        if (file !== undefined) return await exportFile(session, file, flags);
+        const { context, output } = session;
         const [{ exportMembership }, { reportExport }, files] = await Promise.all([
           import('./export.ts'),
           import('./report.ts'),
           import('../../console/output/result-file.ts'),
         ]);
+        files.checkBinaryOutput(flags.output, output.json);
         const path = flags.output === '-' ? undefined : flags.output;
         if (path !== undefined) files.checkResultFile(path);
         const result = await exportMembership(context, { format: flags.format, falsePositiveRate: flags.fpr });
@@ -60,10 +67,30 @@ export function defineFilterExport(group: Command, runner: CommandRunner): void 
     );
 }
 
-function checkFlags(output: Output, { format, fpr, output: file }: ExportFlags): void {
-  const hint = 'Name a file with -o.';
+function checkFlags({ format, fpr }: ExportFlags): void {
   if (format === 'raw' && fpr !== undefined) throw new UsageError('--fpr does not apply to raw ids, which are exact');
-  if (file !== undefined) return;
-  if (output.json) throw new UsageError('with --json, the result cannot go to standard output', { hint });
-  if (process.stdout.isTTY) throw new UsageError('the result is binary and cannot go to a terminal', { hint });
+}
+
+async function exportFile({ context, output }: Session, file: string, flags: ExportFlags): Promise<number> {
+  const [{ convertToGuava }, { reportConverted }, { openKeyFilter }, { fileLabel, readFilterBytes }, files] =
+    await Promise.all([
+      import('./export-keys.ts'),
+      import('./report.ts'),
+      import('../keys/open-filter.ts'),
+      import('../keys/key-input.ts'),
+      import('../../console/output/result-file.ts'),
+    ]);
+  if (flags.format === 'raw') {
+    throw new UsageError('raw ids are those of chunks', { hint: 'Export a filter of keys with --format guava.' });
+  }
+  files.checkBinaryOutput(flags.output, output.json);
+  const path = flags.output === '-' ? undefined : flags.output;
+  if (path !== undefined) files.checkResultFile(path);
+  const filter = openKeyFilter(await readFilterBytes(file, context.signal!), fileLabel(file));
+  const converted = convertToGuava(filter, flags.fpr);
+  const bytes = converted.save();
+  if (path === undefined) output.bytes(bytes);
+  else files.writeResultFile(path, bytes);
+  reportConverted(output, { kind: filter.kind, bytes: bytes.length, rate: converted.falsePositiveRate() }, path);
+  return EXIT_SUCCESS;
 }

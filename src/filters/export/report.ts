@@ -36,3 +36,22 @@ function describeExport(
     `the ids are keyed for repository ${repositoryId.slice(0, 10)}: look up ids that ldm printed for it`,
   ].join('\n');
 }
+
+interface Converted {
+  readonly kind: string;
+  /** Of the file. */
+  readonly bytes: number;
+  readonly rate: number;
+}
+
+/** Reports `filter export` of a filter of keys. */
+export function reportConverted(output: Output, { kind, bytes, rate }: Converted, path: string | undefined): void {
+  const fields = { format: 'guava', kind, bytes, fpr_predicted: rate };
+  const size = `(guava, ${formatBytes(bytes)}, says "perhaps" to ${formatPercent(rate)} of the absent keys)`;
+  if (path === undefined) {
+    if (!output.quiet) output.problem(`exported a filter of the kind ${kind} to stdout ${size}`, 'converted', fields);
+    return;
+  }
+  output.remark(`exported a filter of the kind ${kind} to ${escapeForTerminal(path)} ${size}`);
+  output.message('converted', { ...fields, ...pathFields(recoverBytes([path])[0]!) });
+}

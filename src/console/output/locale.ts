@@ -21,6 +21,10 @@ const ASCII_FORMS: Readonly<Record<string, string>> = {
   '┐': '+',
   '▲': '^',
   '▶': '>',
+  '░': '.',
+  '▒': ':',
+  '▓': '%',
+  '█': '#',
 };
 
 /** Replaces what a locale that allows only ASCII cannot show. Not for names of files. */

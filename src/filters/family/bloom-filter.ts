@@ -16,9 +16,11 @@ import {
   fillOlderPositions,
   fillWidePositions,
   remainderOf,
+  traceOfGuava,
 } from './guava-positions.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MergeableFilter } from './membership-filter.ts';
+import type { Trace } from './trace.ts';
 import { murmur3 } from '../../core/util/murmur3.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
 
@@ -165,6 +167,16 @@ export class BloomFilter implements MergeableFilter<BloomFilter> {
       if (((words[position >>> 5]! >>> position) & 1) === 0) return false;
     }
     return true;
+  }
+
+  /** What `has` reads for an id. */
+  trace(id: Uint8Array): Trace {
+    this.#idHash(id, 0, this.#hash);
+    const wide = this.#widePositions;
+    if (wide !== undefined) fillWidePositions(this.#hash, this.bits, this.#wrap, wide);
+    const positions = [...(wide ?? this.#narrowPositions())];
+    const valueAt = (position: number): number => (this.#words[Math.floor(position / 32)]! >>> (position % 32)) & 1;
+    return { ...traceOfGuava(this.strategy, this.#hash), positions, arrays: [{ size: this.bits, valueAt }] };
   }
 
   /**

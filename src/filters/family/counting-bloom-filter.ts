@@ -5,6 +5,7 @@ import { isPossible, planCounting, savedNumbers, type CountingOptions, type Coun
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
 import { PackedCounters, wordsFor, type CounterBits } from './packed-counters.ts';
+import type { Trace } from './trace.ts';
 import { bytesOfWords, checkSaved, decodeSaved, encodeSaved, isWholeNumber, wordsOfBytes } from './saved-filter.ts';
 
 /**
@@ -118,6 +119,12 @@ export class CountingBloomFilter implements ErasableFilter, MergeableFilter<Coun
 
   has(id: Uint8Array): boolean {
     return this.#counters.areTaken(this.#positions.of(id));
+  }
+
+  /** What `has` reads for an id. */
+  trace(id: Uint8Array): Trace {
+    const valueAt = (position: number): number => this.#counters.countAt(position);
+    return { ...this.#positions.trace(id), unit: 'counter', arrays: [{ size: this.positions, valueAt }] };
   }
 
   /**

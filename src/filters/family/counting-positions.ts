@@ -2,6 +2,7 @@ import { startOf, stepFrom, strideOf } from '../../core/ldm/positions.ts';
 import { murmur3 } from '../../core/util/murmur3.ts';
 import { partitionSizes, type CountingShape } from './counting-shape.ts';
 import type { IdHash } from './id-hash.ts';
+import { hexOfHalf, traceOfStride, type Trace } from './trace.ts';
 
 /**
  * Computes the k positions of an id in a counting Bloom filter: a start and a stride modulo the prime m (Kirsch and
@@ -39,6 +40,18 @@ export class CountingPositions {
   /** An unsigned word for the id that `of` had last. Its low 12 bits do not depend on the positions. */
   get lockKey(): number {
     return this.#hash[3]!;
+  }
+
+  /** The positions of an id and how they follow from its hash, in words. */
+  trace(id: Uint8Array): Pick<Trace, 'hashes' | 'rule' | 'positions'> {
+    const positions = [...this.of(id)];
+    if (this.#isPartitioned) {
+      const hashes = [['hash', hexOfHalf(this.#hash, 0)]] as const;
+      return { hashes, rule: 'each is the lower 53 bits of the hash modulo the size of a partition', positions };
+    }
+    const start = startOf(this.#hash, 0, this.total);
+    const stride = strideOf(this.#hash, 0, this.total);
+    return traceOfStride({ start, stride }, { size: this.total, hashes: positions.length });
   }
 
   #fillStrided(): void {

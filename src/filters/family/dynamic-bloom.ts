@@ -10,6 +10,7 @@ import type { MergeableFilter } from './membership-filter.ts';
 import { murmur3 } from '../../core/util/murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
+import { traceOfStride, type Trace } from './trace.ts';
 
 export interface DynamicBloomOptions extends CapacityOptions, IdHashOption {
   /** c: ids per filter of the list; default: an eighth of the capacity. */
@@ -128,6 +129,22 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
       if (isInSlice(this.#slices[index]!.words, start, stride, this.#shape)) return true;
     }
     return false;
+  }
+
+  /** What `has` reads for an id: in the first filter, and in each further one if those before do not have it. */
+  trace(id: Uint8Array): Trace {
+    this.#idHash(id, SEED, this.#hash);
+    const { positions: size, hashes } = this.#shape;
+    const start = startOf(this.#hash, 0, size);
+    const stride = strideOf(this.#hash, 0, size);
+    return {
+      ...traceOfStride({ start, stride }, { size, hashes }),
+      unit: 'bit',
+      arrays: this.#slices.map(({ words }) => ({
+        size,
+        valueAt: (position) => (words[position >>> 5]! >>> position) & 1,
+      })),
+    };
   }
 
   /**

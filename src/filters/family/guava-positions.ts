@@ -1,4 +1,6 @@
 import { carryOf } from '../../core/util/murmur3.ts';
+import type { GuavaStrategy } from './guava-form.ts';
+import { hexOfHalf, type Trace } from './trace.ts';
 
 /*
  * Computes the positions of the strategies of Guava. By MURMUR128_MITZ_64 they are ((hash1 + i hash2) mod 2^63) mod m
@@ -94,4 +96,27 @@ export function fillOlderPositions(hash: Uint32Array, bits: number, positions: I
     sum = (sum + step) | 0;
     positions[index] = (sum < 0 ? ~sum : sum) % bits;
   }
+}
+
+/** The hash of an id and how its positions follow from it, in words. */
+export function traceOfGuava(strategy: GuavaStrategy, hash: Uint32Array): Pick<Trace, 'hashes' | 'rule' | 'unit'> {
+  if (strategy === 'MURMUR128_MITZ_32') {
+    const [first, second] = [hash[0]! | 0, hash[1]! | 0];
+    return {
+      hashes: [
+        ['start', String(first)],
+        ['stride', String(second)],
+      ],
+      rule: 'h1 is start + stride, and each further one a stride later, in 32 bits; if negative, inverted; then modulo m',
+      unit: 'bit',
+    };
+  }
+  return {
+    hashes: [
+      ['start', hexOfHalf(hash, 0)],
+      ['stride', hexOfHalf(hash, 2)],
+    ],
+    rule: 'h1 is the start, and each further one is a stride later, modulo 2^63 and then modulo m',
+    unit: 'bit',
+  };
 }

@@ -2,9 +2,11 @@ import { type ChainStatistics, measureChains } from '../../core/ldm/chain-statis
 import { type FilterPlan, planFilter } from '../../core/ldm/formulas.ts';
 import { LdmFilter, NO_ENTRY, NO_PACK } from '../../core/ldm/ldm-filter.ts';
 import type { CapacityOptions } from './sizing.ts';
+import { ID_WORDS, linkOf, readIdWords, startOf, strideOf } from '../../core/ldm/positions.ts';
 import { toChunkId } from './chunk-ids.ts';
 import { decodeLdmSet, encodeLdmSet } from './ldm-set-saved.ts';
 import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
+import { traceOfStride, type Trace } from './trace.ts';
 
 const NOWHERE = { packIndex: NO_PACK, blockOffset: 0, offsetInBlock: 0, lengthBytes: 0, storedBytes: 0 };
 
@@ -107,6 +109,25 @@ export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
   /** The answer of the counters alone; false is certain. */
   mayHave(id: Uint8Array): boolean {
     return this.#filter.mayBeLive(toChunkId(id), 0);
+  }
+
+  /** What `has` reads for an id: counters, and the chain at the link position if none of them is 0. */
+  trace(id: Uint8Array): Trace {
+    const { positions: size, hashes } = this.plan;
+    const words = new Uint32Array(ID_WORDS);
+    readIdWords(toChunkId(id), 0, words);
+    const start = startOf(words, 0, size);
+    const stride = strideOf(words, 0, size);
+    const link = linkOf(words, 0, size, hashes);
+    const { counters } = this.#filter;
+    let chainLength = 0;
+    this.#filter.forEachLiveInChainOrder((_entry, at) => (chainLength += Number(at === link)));
+    return {
+      ...traceOfStride({ start, stride }, { size, hashes }),
+      unit: 'counter',
+      arrays: [{ size, valueAt: (position) => counters.countAt(position) }],
+      link: { position: link, chainLength },
+    };
   }
 
   /** Chains as the LDM paper defines them: the ids at each link position. */

@@ -1,7 +1,8 @@
 import { CorruptDataError, UnsupportedFormatError } from '../../core/errors.ts';
 import type { FilterName, MembershipFilter } from '../family/membership-filter.ts';
+import type { Trace } from '../family/trace.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber, savedNameOf } from '../family/saved-filter.ts';
-import { KINDS, kindNamed, type Kind, type KindFigures } from './kinds.ts';
+import { isTraceable, KINDS, kindNamed, type Kind, type KindFigures } from './kinds.ts';
 
 /** A filter of keys, which are any bytes. */
 export interface KeyFilter {
@@ -13,6 +14,8 @@ export interface KeyFilter {
   readonly figures: KindFigures;
   /** Whether a key was added, or perhaps was, unless `falsePositiveRate` of the filter is 0. */
   has(key: Uint8Array): boolean;
+  /** What `has` reads; undefined for kinds without bits and counters. */
+  trace(key: Uint8Array): Trace | undefined;
 }
 
 /** What a filter was made of. */
@@ -27,11 +30,15 @@ export interface MadeOf {
 
 export function keyFilterOf(kind: Kind, filter: MembershipFilter, made: MadeOf | undefined): KeyFilter {
   // Only the command that makes filters of keys prepares them. Another program has added what it asks for.
-  const has =
-    made === undefined
-      ? (key: Uint8Array): boolean => filter.has(key)
-      : (key: Uint8Array): boolean => filter.has(kind.prepare(key));
-  return { kind: kind.name, filter, made, figures: kind.figures(filter), has };
+  const prepare: Kind['prepare'] = made === undefined ? (key) => key : kind.prepare;
+  return {
+    kind: kind.name,
+    filter,
+    made,
+    figures: kind.figures(filter),
+    has: (key) => filter.has(prepare(key)),
+    trace: (key) => (isTraceable(filter) ? filter.trace(prepare(key)) : undefined),
+  };
 }
 
 /**

@@ -11,6 +11,7 @@ import { IndexedFilter } from '../family/indexed-filter.ts';
 import { LdmSet } from '../family/ldm-set.ts';
 import type { FilterName, MembershipFilter } from '../family/membership-filter.ts';
 import type { CapacityOptions } from '../family/sizing.ts';
+import type { Trace } from '../family/trace.ts';
 
 /** What only some kinds have. `fill_ratio`: the part of the bits, counters or slots that is taken. */
 export type KindFigures = Readonly<
@@ -36,6 +37,16 @@ export interface Kind {
   /** @throws CorruptDataError if `save` did not write the bytes */
   readonly load: (bytes: Uint8Array) => MembershipFilter;
   readonly figures: (filter: MembershipFilter) => KindFigures;
+}
+
+/** A filter that can show what a query reads. */
+interface TraceableFilter extends MembershipFilter {
+  trace(id: Uint8Array): Trace;
+}
+
+/** Whether a filter has bits or counters to show. */
+export function isTraceable(filter: MembershipFilter): filter is TraceableFilter {
+  return 'trace' in filter;
 }
 
 interface FilterClass<F> {

@@ -19,6 +19,7 @@ import type { TestKeysFlags } from './test-keys.ts';
 interface TestFlags extends TestKeysFlags {
   readonly file?: readonly string[];
   readonly keys?: boolean;
+  readonly explain?: readonly string[];
 }
 
 const DETAILS = `
@@ -52,6 +53,7 @@ export function defineFilterTest(group: Command, runner: CommandRunner): void {
     .option('--invert-match', 'print the keys that are certainly not in the filter (-v of grep)')
     .option('-c, --count', 'print only the number of these keys')
     .option('-0, --null', 'a NUL byte ends each key, not a line break')
+    .option('--explain <key>', 'show hashes, positions and bits of this key; may be repeated', collect)
     .option('--keys', "look up keys in another program's Guava filter, or in an exported one")
     .option('--file <path>', "look up the chunks of this file, with the repository's key; may be repeated", collect)
     .addHelpText('after', DETAILS)
@@ -61,6 +63,7 @@ export function defineFilterTest(group: Command, runner: CommandRunner): void {
         examples: [
           ['ldm filter test words.ldm apple pear', 'the words of these two that may be in it'],
           ['ldm filter test words.ldm --invert-match < text', 'the lines that are certainly new'],
+          ['ldm filter test words.ldm --explain apple', 'a picture of its hashes, positions and bits'],
           ['ldm filter test chunks.bloom 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12', 'one chunk'],
           ['ldm filter test chunks.bloom --file photo.jpg', "the chunks of a file, with this repository's key"],
         ],
@@ -97,6 +100,7 @@ async function askForKeys(
   if (flags.file !== undefined) {
     throw new UsageError('--file is about the chunks of an exported repository', { hint: 'Give keys.' });
   }
+  if (flags.explain !== undefined) return await explain(session, { file, bytes }, texts, flags);
   if (file === '-' && texts.length === 0) {
     throw new UsageError('standard input cannot be the filter and the keys', { hint: 'Name a file, or give keys.' });
   }
@@ -104,6 +108,24 @@ async function askForKeys(
   const keys = recoverBytes(texts).map((text) => bytesOf(text));
   const batches = keys.length > 0 ? oneBatch(keys) : new KeyInput(['-'], flags, session.context.signal).batches();
   return await testKeys(session, filter, batches, flags);
+}
+
+async function explain(
+  { output }: Session,
+  { file, bytes }: FilterFile,
+  texts: readonly string[],
+  flags: TestFlags,
+): Promise<number> {
+  const [{ openKeyFilter }, { fileLabel }, { explainKeys }] = await Promise.all([
+    import('../keys/open-filter.ts'),
+    import('../keys/key-input.ts'),
+    import('../explain/report.ts'),
+  ]);
+  if (texts.length > 0 || flags.invertMatch === true || flags.count === true || flags.null === true) {
+    throw new UsageError('--explain cannot be combined with other keys, or with options about them');
+  }
+  const keys = recoverBytes(flags.explain!).map((text) => bytesOf(text));
+  return explainKeys(output, openKeyFilter(bytes, fileLabel(file)), keys) > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 async function* oneBatch(keys: readonly Uint8Array[]): KeyBatches {
@@ -123,7 +145,7 @@ async function idAsker(
     import('../keys/key-input.ts'),
   ]);
   const membership = membershipOf(bytes, fileLabel(file));
-  if (flags.invertMatch === true || flags.count === true || flags.null === true) {
+  if (flags.explain !== undefined || flags.invertMatch === true || flags.count === true || flags.null === true) {
     const hint = 'Give --keys to look up keys in a Guava filter.';
     throw new UsageError(`${fileLabel(file)} has chunk ids, and this option is about keys`, { hint });
   }

@@ -123,3 +123,38 @@ describe('filter test of keys', () => {
     expect(stderr).toContain('--keys');
   });
 });
+
+describe('filter test --explain', () => {
+  it('has what it shows with --json, and the exit codes of the keys', async () => {
+    desk.write('fruit', 'apple\npear\nplum\n');
+    await filter(['make', 'fruit', '--kind', 'ldm', '-o', 'fruit.ldm', '--fpr', '0.3']);
+    const { code, stdout } = await filter(['test', 'fruit.ldm', '--json', '--explain', 'pear', '--explain', 'fig']);
+    expect(code).toBe(0);
+    const [pear, fig] = stdout.split('\n', 2).map((line) => JSON.parse(line) as Record<string, unknown>);
+    const { start, stride } = pear!['hashes'] as Record<string, string>;
+    const positions = [Number(start), (Number(start) + Number(stride)) % 11];
+    expect(pear).toMatchObject({ message_type: 'explanation', key: 'pear', answer: 'yes', positions });
+    expect(pear).toMatchObject({ link_position: (positions[0]! + positions[1]!) % 11, values: [expect.any(Array)] });
+    expect(fig).toMatchObject({ key: 'fig', answer: 'no' });
+    expect((await filter(['test', 'fruit.ldm', '--explain', 'fig'])).code).toBe(1);
+  });
+
+  it.each([
+    ['bloom', ['pear', '--explain', 'fig'], '--explain cannot be combined'],
+    ['bloom', ['-c', '--explain', 'fig'], '--explain cannot be combined'],
+    ['cuckoo', ['--explain', 'fig'], 'a filter of the kind cuckoo has no bits or counters to show'],
+  ])('of a filter of the kind %s refuses %j', async (kind, words, message) => {
+    desk.write('fruit', 'apple\npear\nplum\n');
+    await filter(['make', 'fruit', '--kind', kind, '-o', 'fruit.ldm']);
+    const { code, stdout, stderr } = await filter(['test', 'fruit.ldm', ...words]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+  });
+
+  it('draws with ASCII where the locale has nothing else', async () => {
+    await desk.makeFruit();
+    const { stdout } = await filter(['test', 'fruit.ldm', '--explain', 'pear'], { env: { LC_ALL: 'C' } });
+    expect(stdout).toMatch(/^[ -~\n]+$/);
+    expect(stdout).not.toContain('?');
+  });
+});

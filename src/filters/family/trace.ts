@@ -1,0 +1,41 @@
+/** What a query for an id reads, to show it to people. */
+export interface Trace {
+  /** Hash values and what follows from them: a name, and a number as text. */
+  readonly hashes: readonly (readonly [name: string, value: string])[];
+  /** How the positions follow from these. */
+  readonly rule: string;
+  /** The k positions, in the order of the hash functions. */
+  readonly positions: readonly number[];
+  readonly unit: 'bit' | 'counter';
+  /** The arrays that have these positions: one, or one for each filter of a list. */
+  readonly arrays: readonly TracedArray[];
+  /** Of an LDM filter: the sum of the positions modulo m, and the number of ids in the chain there. */
+  readonly link?: { readonly position: number; readonly chainLength: number };
+}
+
+export interface TracedArray {
+  /** m */
+  readonly size: number;
+  /** The bit, or the counter. */
+  valueAt(position: number): number;
+}
+
+/** The positions start, start + stride and so on, modulo `size`. */
+export function traceOfStride(
+  { start, stride }: { readonly start: number; readonly stride: number },
+  { size, hashes }: { readonly size: number; readonly hashes: number },
+): Pick<Trace, 'hashes' | 'rule' | 'positions'> {
+  return {
+    hashes: [
+      ['start', String(start)],
+      ['stride', String(stride)],
+    ],
+    rule: 'h1 is the start, and each further one is a stride later, modulo m',
+    positions: Array.from({ length: hashes }, (_, index) => (start + index * stride) % size),
+  };
+}
+
+/** Returns two words of a hash, the lower one first, as a 64-bit number. */
+export function hexOfHalf(words: Uint32Array, at: number): string {
+  return `0x${[words[at + 1]!, words[at]!].map((word) => word.toString(16).padStart(8, '0')).join('')}`;
+}

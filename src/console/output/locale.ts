@@ -8,6 +8,7 @@ export function isAsciiOnly(environment: NodeJS.ProcessEnv = process.env): boole
 const ASCII_FORMS: Readonly<Record<string, string>> = {
   '±': '+-',
   '·': '.',
+  '¦': ':',
   '│': '|',
   '┤': '|',
   '├': '|',

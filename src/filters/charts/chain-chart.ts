@@ -1,6 +1,6 @@
-import type { ChainSample, GroupResult, LongestChain } from '../simulate/simulate.ts';
+import type { GroupResult, LongestChain } from '../simulate/simulate.ts';
 import { formatCount } from '../../console/output/words.ts';
-import type { ChartPanel, ChartSeries } from './chart.ts';
+import { highestOf, type ChartPanel, type ChartSeries } from './chart.ts';
 
 type Structure = 'ldm' | 'dibf';
 
@@ -9,36 +9,44 @@ const LOOKS: Readonly<Record<Structure, { readonly name: string; readonly symbol
   dibf: { name: 'DIBF', symbol: 'D', color: '#d1600e' },
 };
 
-/** One group of the experiment: the mean of the longest chain over the number of chunks stored, with the theory. */
-export function chainPanel(group: GroupResult): ChartPanel {
-  return {
+/**
+ * For each group of the experiment, the mean of the longest chain over the part of the store that is full, with the
+ * theory. Both axes of all panels are the same, so that the groups can be compared.
+ */
+export function chainPanels(groups: readonly GroupResult[]): ChartPanel[] {
+  const panels = groups.map((group) => [
+    theorySeries(group, 'dibf'),
+    theorySeries(group, 'ldm'),
+    measuredSeries(group, 'dibf'),
+    measuredSeries(group, 'ldm'),
+  ]);
+  const yMax = Math.ceil(highestOf(panels.flat()));
+  return groups.map((group, index) => ({
     title: `n = ${formatCount(group.elements)}, m = ${formatCount(group.positions)}`,
-    xTitle: 'chunks in the store',
+    xTitle: 'chunks in the store, % of n',
     yTitle: 'longest chain',
-    series: [
-      theorySeries(group, 'dibf'),
-      theorySeries(group, 'ldm'),
-      measuredSeries(group, 'dibf'),
-      measuredSeries(group, 'ldm'),
-    ],
-  };
+    xMax: 100,
+    yMax,
+    series: panels[index]!,
+  }));
 }
 
 function theorySeries(group: GroupResult, structure: Structure): ChartSeries {
   const { name, color } = LOOKS[structure];
-  const points = pointsOf(group.samples, structure, ({ expected }) => expected);
+  const points = pointsOf(group, structure, ({ expected }) => expected);
   return { name: `${name} by theory`, symbol: '·', color, isTheory: true, points };
 }
 
 function measuredSeries(group: GroupResult, structure: Structure): ChartSeries {
-  const points = pointsOf(group.samples, structure, ({ mean }) => mean);
-  return { ...LOOKS[structure], isTheory: false, points };
+  const points = pointsOf(group, structure, ({ mean }) => mean);
+  const errors = group.samples.map((sample) => sample[structure].standardError);
+  return { ...LOOKS[structure], isTheory: false, points, errors };
 }
 
 function pointsOf(
-  samples: readonly ChainSample[],
+  { samples, elements }: GroupResult,
   structure: Structure,
   value: (chain: LongestChain) => number,
 ): [number, number][] {
-  return samples.map((sample) => [sample.elements, value(sample[structure])]);
+  return samples.map((sample) => [(sample.elements / elements) * 100, value(sample[structure])]);
 }

@@ -1,6 +1,6 @@
 import { parse, View } from 'vega';
 import type { Mark, Scale, Spec } from 'vega';
-import type { ChartPanel, ChartSeries } from './chart.ts';
+import { errorBars, type ChartPanel, type ChartSeries } from './chart.ts';
 import { createRequire } from 'node:module';
 import { Resvg } from '@resvg/resvg-js';
 
@@ -56,21 +56,10 @@ function specifyPanel(panel: ChartPanel, index: number): Mark {
       { name: 'width', init: String(PANEL_WIDTH) },
       { name: 'height', init: String(PANEL_HEIGHT) },
     ],
-    scales: [
-      scaleFor(
-        x,
-        [0, PANEL_WIDTH],
-        panel.series.flatMap(({ points }) => points.map((point) => point[0])),
-      ),
-      scaleFor(
-        y,
-        [PANEL_HEIGHT, 0],
-        panel.series.flatMap(({ points }) => points.map((point) => point[1])),
-      ),
-    ],
+    scales: [scaleFor(x, [0, PANEL_WIDTH], panel.xMax), scaleFor(y, [PANEL_HEIGHT, 0], panel.yMax)],
     axes: [
       { orient: 'bottom', scale: x, title: panel.xTitle, tickCount: 5 },
-      { orient: 'left', scale: y, title: panel.yTitle, grid: true, tickCount: 6, format: 'd' },
+      { orient: 'left', scale: y, title: panel.yTitle, grid: true, tickCount: panel.yMax, format: 'd' },
     ],
     data: panel.series.map((series, at) => ({
       name: `series${index}-${at}`,
@@ -80,30 +69,29 @@ function specifyPanel(panel: ChartPanel, index: number): Mark {
   };
 }
 
-function scaleFor(name: string, range: [number, number], values: readonly number[]): Scale {
-  return { name, type: 'linear', domain: [0, Math.ceil(Math.max(...values))], range, nice: false };
+function scaleFor(name: string, range: [number, number], highest: number): Scale {
+  return { name, type: 'linear', domain: [0, highest], range, nice: false };
 }
 
 function marksOf(series: ChartSeries, data: string, scales: { readonly x: string; readonly y: string }): Mark[] {
-  const place = { x: { scale: scales.x, field: 'x' }, y: { scale: scales.y, field: 'y' } };
+  const stroke = { value: series.color };
+  const x = { scale: scales.x, field: 'x' };
+  const y = { scale: scales.y, field: 'y' };
   const line: Mark = {
     type: 'line',
     from: { data },
-    encode: {
-      enter: {
-        ...place,
-        stroke: { value: series.color },
-        strokeDash: { value: dashOf(series) },
-        strokeWidth: { value: 1.6 },
-      },
-    },
+    encode: { enter: { x, y, stroke, strokeDash: { value: dashOf(series) }, strokeWidth: { value: 1.6 } } },
   };
+  const bars = errorBars(series).map(([at, from, to]): Mark => {
+    const ends = { y: { scale: scales.y, value: from }, y2: { scale: scales.y, value: to } };
+    return { type: 'rule', encode: { enter: { x: { scale: scales.x, value: at }, ...ends, stroke } } };
+  });
   const dots: Mark = {
     type: 'symbol',
     from: { data },
-    encode: { enter: { ...place, fill: { value: series.color }, size: { value: 26 } } },
+    encode: { enter: { x, y, fill: stroke, size: { value: 26 } } },
   };
-  return series.isTheory ? [line] : [line, dots];
+  return series.isTheory ? [line] : [line, ...bars, dots];
 }
 
 function dashOf({ isTheory }: ChartSeries): number[] {

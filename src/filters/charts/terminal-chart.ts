@@ -1,20 +1,29 @@
 import { plot } from 'simple-ascii-chart';
 import { inLocale } from '../../console/output/locale.ts';
 import { formatCount } from '../../console/output/words.ts';
-import type { ChartPanel } from './chart.ts';
+import { errorBars, type ChartPanel, type ChartSeries } from './chart.ts';
 
 const WIDTH = 64;
 const HEIGHT = 18;
 const TICK_COUNT = 4;
+const BAR = '¦';
 
-/** Draws a panel with characters, and its legend below. Series differ by symbol, not by color. */
+/** Between a point and the end of its error bar, so that a long bar has no gap. */
+const BAR_STEPS = 4;
+
+/**
+ * Draws a panel with characters, and its legend below. Series differ by symbol, not by color. An error bar is seen where
+ * it is longer than a line.
+ */
 export function drawPanel(panel: ChartPanel): string {
-  const points = panel.series.flatMap(({ points: own, symbol }) => own.map(([x, y]) => ({ x, y, symbol })));
-  const xMax = Math.max(...points.map(({ x }) => x));
-  const yMax = Math.ceil(Math.max(...points.map(({ y }) => y)));
+  const { xMax, yMax } = panel;
+  const measured = panel.series.filter(({ isTheory }) => !isTheory);
+  const theory = panel.series.filter(({ isTheory }) => isTheory);
+  const drawn = [...theory, ...measured.flatMap(barsOf), ...measured];
+  const points = drawn.flatMap(({ points: own, symbol }) => own.map(([x, y]) => ({ x, y, symbol })));
   const symbolAt = new Map(points.map(({ x, y, symbol }) => [`${x} ${y}`, symbol]));
   const chart = plot(
-    panel.series.map((series) => series.points.map(([x, y]): [number, number] => [x, y])),
+    drawn.map((series) => series.points.map(([x, y]): [number, number] => [x, y])),
     {
       width: WIDTH,
       height: HEIGHT,
@@ -29,7 +38,19 @@ export function drawPanel(panel: ChartPanel): string {
       lineFormatter: ({ x, y, plotX, plotY }) => ({ x: plotX, y: plotY, symbol: symbolAt.get(`${x} ${y}`) ?? '?' }),
     },
   );
-  const legend = panel.series.map(({ symbol, name }) => `${symbol} ${name}`).join('   ');
+  const bars = drawn.some(({ symbol }) => symbol === BAR) ? [`${BAR} standard error`] : [];
+  const legend = [...panel.series.map(({ symbol, name }) => `${symbol} ${name}`), ...bars].join('   ');
   const lines = [...chart.split('\n'), legend].map((line) => line.trimEnd());
   return inLocale(lines.filter((line) => line !== '').join('\n'));
+}
+
+/** The error bars of a series as points. */
+function barsOf(series: ChartSeries): ChartSeries[] {
+  const points = errorBars(series).flatMap(([x, from, to]) =>
+    Array.from({ length: 2 * BAR_STEPS + 1 }, (_, step): [number, number] => [
+      x,
+      from + ((to - from) * step) / (2 * BAR_STEPS),
+    ]),
+  );
+  return points.length === 0 ? [] : [{ name: '', symbol: BAR, color: series.color, isTheory: false, points }];
 }

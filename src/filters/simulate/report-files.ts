@@ -1,6 +1,6 @@
 import type { ChainKind, GroupResult, SimulationResult } from './simulate.ts';
 import { loadOptional } from '../../core/util/optional-package.ts';
-import { chainPanel } from '../charts/chain-chart.ts';
+import { chainPanels } from '../charts/chain-chart.ts';
 import type { ChartPanel } from '../charts/chart.ts';
 import { writeResultFile } from '../../console/output/result-file.ts';
 
@@ -50,7 +50,7 @@ export async function writeSimulation(
   };
   if (files.csv !== undefined) write(files.csv, formatCsv(result));
   if (painter === undefined) return written;
-  const svg = await painter.renderSvg(result.groups.map(chainPanel));
+  const svg = await painter.renderSvg(chainPanels(result.groups));
   if (files.svg !== undefined) write(files.svg, `${svg}\n`);
   if (files.png !== undefined && painter.renderPng !== undefined) write(files.png, painter.renderPng(svg));
   return written;

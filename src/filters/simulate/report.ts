@@ -1,5 +1,5 @@
 import type { ChainKind, GroupResult, LongestChain, SimulationResult } from './simulate.ts';
-import { chainPanel } from '../charts/chain-chart.ts';
+import { chainPanels } from '../charts/chain-chart.ts';
 import { drawPanel } from '../charts/terminal-chart.ts';
 import { inLocale } from '../../console/output/locale.ts';
 import { byteListFields } from '../../console/output/byte-fields.ts';
@@ -14,11 +14,12 @@ export function reportSimulation(output: Output, result: SimulationResult, files
   if (output.json) return;
   const { runs, seed, hashes } = result;
   output.line(`Longest chain, mean of ${countNoun(runs, 'run')} (k = ${hashes}, seed ${seed})`);
-  for (const group of result.groups) {
+  const panels = chainPanels(result.groups);
+  for (const [index, group] of result.groups.entries()) {
     output.line('');
     output.line(describeGroup(group));
     output.line('');
-    output.line(drawPanel(chainPanel(group)));
+    output.line(drawPanel(panels[index]!));
   }
   output.line('');
   output.line(describeFullStores(result));

@@ -29,7 +29,7 @@ export interface SimulationOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ChainSample extends Readonly<Record<ChainKind, LongestChain>> {
+interface ChainSample extends Readonly<Record<ChainKind, LongestChain>> {
   /** Number of chunks in the store. */
   readonly elements: number;
 }

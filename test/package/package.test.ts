@@ -111,6 +111,11 @@ describe('the npm package', () => {
     for (const name of declarations) {
       expect(readFileSync(join(installed, name), 'utf8'), name).not.toMatch(/\bBuffer\b/);
     }
+    // The filter library knows no commands, and what to do about an error is one.
+    const [ofFilters, ofAll] = declarations
+      .toSorted()
+      .map((name) => /advice/i.test(readFileSync(join(installed, name), 'utf8')));
+    expect([ofFilters, ofAll]).toEqual([false, true]);
     symlinkSync(join(ROOT, 'node_modules', '@types'), join(directory, 'node_modules', '@types'));
     const consumer = `
       import { backup, collectStats, LocalBackend, UsageError } from 'ldm-backup';

@@ -54,22 +54,25 @@ export interface Contender {
   readonly hashesIds: boolean;
   /** How it grows beyond its capacity; undefined if it does not grow. */
   readonly growsBy: string | undefined;
+  /** What its figures are about, if not simply about a set of ids. */
+  readonly measuredAs: string | undefined;
   /** @throws MissingPackageError if it needs an optional package that is not installed */
   make(options: ContenderOptions): Entrant;
 }
 
 interface Traits {
   readonly growsBy?: string;
+  readonly measuredAs?: string;
   readonly isOnDisk?: boolean;
   readonly hashesIds?: boolean;
 }
 
 function contender(name: FilterName, make: Contender['make'], traits: Traits = {}): Contender {
-  const { growsBy, isOnDisk = false, hashesIds = true } = traits;
-  return { name, make, growsBy, isOnDisk, hashesIds };
+  const { growsBy, measuredAs, isOnDisk = false, hashesIds = true } = traits;
+  return { name, make, growsBy, measuredAs, isOnDisk, hashesIds };
 }
 
-/** Converts the options to those of a structure in `src/filters`, including the hash function. */
+/** Converts the options to those of a structure in `src/filters/family`, including the hash function. */
 function withHash({ ids, ...options }: ContenderOptions): Omit<ContenderOptions, 'ids'> & {
   readonly idHash: typeof takeUniformId | undefined;
 } {
@@ -113,7 +116,9 @@ export const CONTENDERS: readonly Contender[] = [
     growsBy: 'one more filter',
   }),
   contender('indexed-filter', (options) => ({ filter: IndexedFilter.withRate(withHash(options)) })),
-  contender('range-tree', (options) => ({ filter: RangeTree.withRate(withHash(options)) })),
+  contender('range-tree', (options) => ({ filter: RangeTree.withRate(withHash(options)) }), {
+    measuredAs: 'with all ids as chunks of one file, and asked without a box: each look-up can query all of its leaves',
+  }),
   contender('dibf', makeDibf, { growsBy: 'longer chains' }),
   contender('ldm', makeLdm, { growsBy: 'a new layout' }),
   contender('hash-set', (options) => ({ filter: HashSetFilter.forCapacity(options) }), {

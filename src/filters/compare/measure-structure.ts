@@ -50,6 +50,8 @@ export interface StructureResult extends Filled {
   /** Whether it is on disk; all others are in memory. */
   readonly isOnDisk: boolean;
   readonly growsBy: string | undefined;
+  /** What its figures are about, if not simply about a set of ids. */
+  readonly measuredAs: string | undefined;
   readonly growth: Growth;
   /** The chains of an exact structure at n elements, one item per definition. */
   readonly chains: readonly ChainFigures[] | undefined;
@@ -86,11 +88,11 @@ export async function measureStructure(contender: Contender, options: MeasureOpt
   const roundCount = options.rounds ?? Math.max(1, Math.min(ROUNDS_MAX, Math.ceil(TIMED_ELEMENTS / options.elements)));
   let best = await measureRound(contender, options);
   for (let round = 1; round < roundCount; round++) best = fastest(best, await measureRound(contender, options));
-  const { name, isOnDisk, hashesIds, growsBy } = contender;
-  return { name, isOnDisk, hashesIds, growsBy, ...best };
+  const { name, isOnDisk, hashesIds, growsBy, measuredAs } = contender;
+  return { name, isOnDisk, hashesIds, growsBy, measuredAs, ...best };
 }
 
-type Round = Omit<StructureResult, 'name' | 'isOnDisk' | 'hashesIds' | 'growsBy'>;
+type Round = Omit<StructureResult, 'name' | 'isOnDisk' | 'hashesIds' | 'growsBy' | 'measuredAs'>;
 
 async function measureRound(contender: Contender, options: MeasureOptions): Promise<Round> {
   const { chains, ...hashed } = await measureFilled(contender, options, 'hashed');

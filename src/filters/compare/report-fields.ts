@@ -27,6 +27,7 @@ export function structureFields(result: StructureResult): Record<string, unknown
   return {
     structure: name,
     on_disk: isOnDisk,
+    ...(result.measuredAs === undefined ? {} : { measured_as: result.measuredAs }),
     ...filledFields(result),
     growth: {
       outcome: growth.outcome,

@@ -63,9 +63,17 @@ function describeRates({ structures, unavailable }: CompareResult, elements: num
   );
   const notes = [
     ...missing,
-    ...structures.flatMap((result) => [...describeCounters(result), ...describeMissed(result)]),
+    ...structures.flatMap((result) => [
+      ...describeMeasured(result),
+      ...describeCounters(result),
+      ...describeMissed(result),
+    ]),
   ].join('');
   return `The same on every machine\n${formatTable(rows, { head, rightAligned: [1, 2, 3, 4, 5, 6, 8], indent: '  ' })}${notes}`;
+}
+
+function describeMeasured({ name, measuredAs }: StructureResult): string[] {
+  return measuredAs === undefined ? [] : [`\n  ${name} was measured ${measuredAs}`];
 }
 
 /** An exact structure has no false positives, but its counters have. Each costs a walk along a chain. */

@@ -30,6 +30,7 @@ const PRINTED = `The same on every machine
   dibf              648.25      0 %       0 %          0 %          324.12      0 %  grows by longer chains, passes its rate             -  cannot delete
   ldm              1291.56      0 %       0 %          0 %          681.05      0 %  grows by a new layout                             0 %  none lost
   hash-set          572.06      0 %       0 %          0 %          572.06      0 %  grows by a larger table                           0 %  none lost
+  range-tree was measured with all ids as chunks of one file, and asked without a box: each look-up can query all of its leaves
   dibf is exact; its filter alone would say "perhaps" to 1.08 % of the absent ids, 1.05 % with uniform ids (0.967 % predicted)
   ldm is exact; its filter alone would say "perhaps" to 0.71 % of the absent ids, 0.795 % with uniform ids (0.781 % predicted)
 

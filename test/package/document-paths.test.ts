@@ -26,10 +26,13 @@ function pathsIn(text: string): string[] {
 /** Paths without the name of a top folder are below src. */
 const exists = (path: string): boolean => [path, `src/${path}`].some((name) => existsSync(join(ROOT, name)));
 
-describe('the pages for contributors', () => {
-  it.each(['docs/ARCHITECTURE.md', 'CONTRIBUTING.md', ...INTERNALS])('%s names only paths that exist', (document) => {
-    expect(pathsIn(textOf(document)).filter((path) => !exists(path))).toEqual([]);
-  });
+describe('the pages for contributors and about filters', () => {
+  it.each(['docs/ARCHITECTURE.md', 'docs/filters.md', 'CONTRIBUTING.md', ...INTERNALS])(
+    '%s names only paths that exist',
+    (document) => {
+      expect(pathsIn(textOf(document)).filter((path) => !exists(path))).toEqual([]);
+    },
+  );
 
   it('are at most 12 kB each', () => {
     const long = ['docs/ARCHITECTURE.md', ...INTERNALS].filter(

@@ -79,3 +79,14 @@ it.each(sized)('a filter of the kind %s that would not fit in memory is refused'
   const options = { kind, expected: 2 ** 38, falsePositiveRate: RATE, keys: inBatches([]) };
   await expect(makeKeyFilter({}, options)).rejects.toThrow(LdmError);
 });
+
+it.each(['ldm', 'bloom', 'counting-bloom'])(
+  'a filter of the kind %s spreads keys of 20 bytes that look alike',
+  async (kind) => {
+    const keys = Array.from({ length: 200 }, (_, index) => Buffer.from(`key number ${index}`.padEnd(20, '.')));
+    const made = await make(kind, keys);
+    const first = new Set(keys.map((key) => made.trace(key)!.positions[0]));
+    // An LDM filter takes the first bytes of an id of a chunk for its position.
+    expect(first.size).toBeGreaterThan(100);
+  },
+);

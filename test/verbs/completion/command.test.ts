@@ -101,7 +101,6 @@ it('every argument is completed as something, with few exceptions', () => {
   expect([...new Set(unknown)].toSorted()).toEqual([
     'command',
     'domain',
-    'ids',
     'keys',
     'n',
     'name',

@@ -18,6 +18,8 @@ export interface MembershipSubject<F extends MembershipFilter> {
   readonly mergeable?: boolean;
   /** Adding an id twice counts twice, and two deletes are needed to take it out. */
   readonly countsTwice?: boolean;
+  /** A delete of an id that is in may be refused: it returns false and changes nothing. */
+  readonly refusesDeletes?: boolean;
   /** `elements` is derived from the filling instead of counted. */
   readonly estimatesElements?: boolean;
   /** The prediction is an upper bound: fewer false positives than it says are no fault. */

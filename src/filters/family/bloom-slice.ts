@@ -1,3 +1,4 @@
+import { repeatRate } from '../../core/ldm/double-hashing.ts';
 import { stepFrom } from '../../core/ldm/positions.ts';
 
 /** The parameters that all Bloom filters of a list share. */
@@ -50,4 +51,17 @@ export function countBits(words: Uint32Array): number {
   let count = 0;
   for (let word of words) for (; word !== 0; word &= word - 1) count++;
   return count;
+}
+
+type Fill = Pick<Slice, 'bitCount' | 'elements'>;
+
+/** Logarithm of the probability that an absent id is not found in a filter; it keeps the digits of rates far below 1. */
+export function logOfMiss({ bitCount, elements }: Fill, { positions, hashes }: Shape): number {
+  const independent = (bitCount / positions) ** hashes;
+  return Math.log1p(-independent) + Math.log1p(-repeatRate(positions, elements, hashes));
+}
+
+/** The rate at which an absent id is found in any of the filters: `1 - prod(1 - f_i)`. */
+export function rateOfAny(fills: readonly Fill[], shape: Shape): number {
+  return -Math.expm1(fills.reduce((sum, fill) => sum + logOfMiss(fill, shape), 0)) || 0;
 }

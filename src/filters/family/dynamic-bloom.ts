@@ -1,26 +1,25 @@
 import { UsageError } from '../../core/errors.ts';
-import { repeatRate } from '../../core/ldm/double-hashing.ts';
-import { positionsForRate } from '../../core/ldm/formulas.ts';
 import { bytesOver, refuseBigEndian } from '../../core/ldm/image-words.ts';
-import { startOf, strideOf, nextPrime } from '../../core/ldm/positions.ts';
-import { addToSlice, countBits, emptySlice, isInSlice, type Shape, type Slice, wordCount } from './bloom-slice.ts';
-import type { CapacityOptions } from './sizing.ts';
+import { startOf, strideOf } from '../../core/ldm/positions.ts';
+import {
+  addToSlice,
+  countBits,
+  emptySlice,
+  isInSlice,
+  rateOfAny,
+  type Shape,
+  type Slice,
+  wordCount,
+} from './bloom-slice.ts';
+import { CAPACITY_MAX, HASHES_MAX, planList, POSITIONS_MAX, type ListOptions } from './filter-list.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { MergeableFilter } from './membership-filter.ts';
 import { murmur3 } from '../../core/util/murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
-import { checkCapacity, checkRate } from './sizing.ts';
 import { traceOfStride, type Trace } from './trace.ts';
 
-export interface DynamicBloomOptions extends CapacityOptions, IdHashOption {
-  /** c: ids per filter of the list; default: an eighth of the capacity. */
-  readonly filterCapacity?: number;
-}
+export type DynamicBloomOptions = ListOptions & IdHashOption;
 
-const DEFAULT_FILTERS = 8;
-const CAPACITY_MAX = 2 ** 40;
-const HASHES_MAX = 64;
-const POSITIONS_MAX = 2 ** 31 - 1;
 const SEED = 0;
 
 /**
@@ -53,24 +52,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
 
   /** @throws UsageError if a value is out of range */
   static forCapacity(options: DynamicBloomOptions): DynamicBloomFilter {
-    const { capacity, falsePositiveRate } = options;
-    const filterCapacity = options.filterCapacity ?? Math.ceil(capacity / DEFAULT_FILTERS);
-    checkCapacity(capacity, CAPACITY_MAX);
-    checkCapacity(filterCapacity, CAPACITY_MAX);
-    checkRate(falsePositiveRate);
-    const filters = Math.ceil(capacity / filterCapacity);
-    const filterRate = -Math.expm1(Math.log1p(-falsePositiveRate) / filters);
-    const hashes = Math.max(1, Math.round(-Math.log2(filterRate)));
-    const positions = Math.max(2, positionsForRate(filterCapacity, hashes, filterRate));
-    if (hashes > HASHES_MAX || positions > POSITIONS_MAX / 1.01) {
-      throw new UsageError(
-        `a Bloom filter of ${positions} bits with ${hashes} hashes is not possible in a list of filters`,
-        {
-          hint: 'Choose a lower capacity for each filter, or a higher rate.',
-        },
-      );
-    }
-    const shape = { filterCapacity, positions: nextPrime(positions), hashes };
+    const shape = planList(options);
     return new DynamicBloomFilter(shape, [emptySlice(shape)], options.idHash);
   }
 
@@ -169,13 +151,7 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
   }
 
   falsePositiveRate(): number {
-    const { positions, hashes } = this.#shape;
-    // log1p and expm1 keep the digits of rates far below 1.
-    const logOfNone = this.#slices.reduce((sum, { bitCount, elements }) => {
-      const independent = (bitCount / positions) ** hashes;
-      return sum + Math.log1p(-independent) + Math.log1p(-repeatRate(positions, elements, hashes));
-    }, 0);
-    return -Math.expm1(logOfNone) || 0;
+    return rateOfAny(this.#slices, this.#shape);
   }
 
   save(): Uint8Array {

@@ -10,6 +10,8 @@ export { CuckooFilter } from './cuckoo-filter.ts';
 export { DibfFilter } from './dibf.ts';
 export { DynamicBloomFilter } from './dynamic-bloom.ts';
 export type { DynamicBloomOptions } from './dynamic-bloom.ts';
+export { DynamicCountingFilter } from './dynamic-counting.ts';
+export type { DynamicCountingOptions } from './dynamic-counting.ts';
 export { longFunnel, stringFunnel } from './guava-form.ts';
 export type { GuavaStrategy } from './guava-form.ts';
 export { HashSetFilter } from './hash-set.ts';

@@ -37,6 +37,7 @@ export type FilterName =
   | 'counting-bloom'
   | 'cuckoo'
   | 'dynamic-bloom'
+  | 'dynamic-count'
   | 'dibf'
   | 'ldm'
   | 'hash-set'

@@ -1,4 +1,3 @@
-import { repeatRate } from '../../core/ldm/double-hashing.ts';
 import { MAX_CAPACITY, MAX_POSITIONS, planFilter } from '../../core/ldm/formulas.ts';
 import { startOf, strideOf } from '../../core/ldm/positions.ts';
 import { addToSlice, countBits, emptySlice, isInSlice, type Shape, type Slice, wordCount } from './bloom-slice.ts';
@@ -51,10 +50,4 @@ export function loadLeaf(array: Uint8Array<ArrayBuffer>, numbers: LeafNumbers, i
 
 export function isInLeaf({ slice, shape }: Leaf, hash: Uint32Array): boolean {
   return isInSlice(slice.words, startOf(hash, 0, shape.positions), strideOf(hash, 0, shape.positions), shape);
-}
-
-/** Logarithm of the probability that an absent id is not found in the leaf; it keeps the digits of rates far below 1. */
-export function logOfMiss({ slice, shape }: Leaf): number {
-  const independent = (slice.bitCount / shape.positions) ** shape.hashes;
-  return Math.log1p(-independent) + Math.log1p(-repeatRate(shape.positions, slice.elements, shape.hashes));
 }

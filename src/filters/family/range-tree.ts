@@ -14,7 +14,8 @@ import {
   type RangeEntry,
   weightOf,
 } from './range-box.ts';
-import { isInLeaf, type Leaf, loadLeaf, logOfMiss, makeLeaf } from './range-leaf.ts';
+import { logOfMiss } from './bloom-slice.ts';
+import { isInLeaf, type Leaf, loadLeaf, makeLeaf } from './range-leaf.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 import { checkCapacity, checkRate, checkReachable } from './sizing.ts';
 
@@ -184,7 +185,8 @@ export class RangeTree implements MembershipFilter {
     const { boxes, leaves } = this.#tree();
     let logOfNone = 0;
     boxes.some(box, (index) => {
-      logOfNone += logOfMiss(leaves[index]!);
+      const { slice, shape } = leaves[index]!;
+      logOfNone += logOfMiss(slice, shape);
       return false;
     });
     return -Math.expm1(logOfNone) || 0;

@@ -58,6 +58,18 @@ export class PlaneCells {
     }
   }
 
+  /** Returns the plane in a slot: position p is bit p % 32 of word p / 32. */
+  read(slot: number): Uint32Array {
+    const plane = new Uint32Array(wordCountOf(this.positions, 0));
+    const wordShift = 5 - this.#scale;
+    const cellMask = (1 << wordShift) - 1;
+    for (let position = 0; position < this.positions; position++) {
+      const cell = this.#words[position >>> wordShift]! >>> ((position & cellMask) << this.#scale);
+      plane[position >>> 5]! |= ((cell >>> slot) & 1) << position;
+    }
+    return plane;
+  }
+
   /** Makes a slot 0. */
   clear(slot: number): void {
     const spread = spreadTable(this.#scale, slot);
@@ -72,6 +84,23 @@ export class PlaneCells {
     for (const position of flips) {
       this.#words[position >>> wordShift]! ^= 1 << (((position & cellMask) << this.#scale) + slot);
     }
+  }
+
+  /** Makes the k positions of an id 1 in a slot. Returns how many of them were 0. */
+  add(slot: number, start: number, stride: number, hashes: number): number {
+    const words = this.#words;
+    const wordShift = 5 - this.#scale;
+    const cellMask = (1 << wordShift) - 1;
+    let added = 0;
+    let position = start;
+    for (let left = hashes; left > 0; left--) {
+      const bit = ((position & cellMask) << this.#scale) + slot;
+      const word = words[position >>> wordShift]!;
+      added += 1 - ((word >>> bit) & 1);
+      words[position >>> wordShift] = word | (1 << bit);
+      position = stepFrom(position, stride, this.positions);
+    }
+    return added;
   }
 
   /**

@@ -26,6 +26,14 @@ export function emptySlice(shape: Shape): Slice {
   return { words: new Uint32Array(wordCount(shape.positions)), bitCount: 0, elements: 0 };
 }
 
+/** The filter with these saved bits; undefined if they are too few, too many, or go on after the last position. */
+export function loadSlice(array: Uint8Array<ArrayBuffer>, positions: number, elements: number): Slice | undefined {
+  if (array.length !== wordCount(positions) * 4) return undefined;
+  const words = new Uint32Array(array.buffer);
+  if (positions % 32 !== 0 && words.at(-1)! >>> (positions % 32) !== 0) return undefined;
+  return { words, bitCount: countBits(words), elements };
+}
+
 export function addToSlice(slice: Slice, start: number, stride: number, { positions, hashes }: Shape): void {
   const { words } = slice;
   let position = start;
@@ -47,7 +55,7 @@ export function isInSlice(words: Uint32Array, start: number, stride: number, { p
   return true;
 }
 
-export function countBits(words: Uint32Array): number {
+function countBits(words: Uint32Array): number {
   let count = 0;
   for (let word of words) for (; word !== 0; word &= word - 1) count++;
   return count;

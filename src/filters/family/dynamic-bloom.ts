@@ -3,9 +3,9 @@ import { bytesOver, refuseBigEndian } from '../../core/ldm/image-words.ts';
 import { startOf, strideOf } from '../../core/ldm/positions.ts';
 import {
   addToSlice,
-  countBits,
   emptySlice,
   isInSlice,
+  loadSlice,
   rateOfAny,
   type Shape,
   type Slice,
@@ -70,12 +70,10 @@ export class DynamicBloomFilter implements MergeableFilter<DynamicBloomFilter> {
     checkSaved(isPlausible, 'dynamic-bloom', 'its numbers are inconsistent');
     const slices = arrays.map((array, index): Slice => {
       const count = elements[index];
-      const isWhole = array.length === wordCount(positions) * 4 && isWholeNumber(count, 0, filterCapacity);
-      checkSaved(isWhole, 'dynamic-bloom', `filter ${index} does not match the numbers`);
-      const words = new Uint32Array(array.buffer);
-      const isClean = positions % 32 === 0 || words.at(-1)! >>> (positions % 32) === 0;
-      checkSaved(isClean, 'dynamic-bloom', `filter ${index} has bits after its end`);
-      return { words, bitCount: countBits(words), elements: count };
+      checkSaved(isWholeNumber(count, 0, filterCapacity), 'dynamic-bloom', `filter ${index} has ${count} ids`);
+      const slice = loadSlice(array, positions, count);
+      checkSaved(slice !== undefined, 'dynamic-bloom', `filter ${index} does not match the numbers`);
+      return slice;
     });
     return new DynamicBloomFilter({ filterCapacity, positions, hashes }, slices);
   }

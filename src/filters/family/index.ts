@@ -8,6 +8,8 @@ export type { CapacityOptions } from './sizing.ts';
 export type { CountingOptions, CountingShape } from './counting-shape.ts';
 export { CuckooFilter } from './cuckoo-filter.ts';
 export { DibfFilter } from './dibf.ts';
+export { DynamicBloomArray } from './dynamic-bloom-array.ts';
+export type { BloomArrayOptions, IdsOf } from './dynamic-bloom-array.ts';
 export { DynamicBloomFilter } from './dynamic-bloom.ts';
 export type { DynamicBloomOptions } from './dynamic-bloom.ts';
 export { DynamicCountingFilter } from './dynamic-counting.ts';

@@ -35,6 +35,7 @@ export interface MergeableFilter<F> extends MembershipFilter {
 export type FilterName =
   | 'bloom'
   | 'counting-bloom'
+  | 'bloom-array'
   | 'cuckoo'
   | 'dynamic-bloom'
   | 'dynamic-count'

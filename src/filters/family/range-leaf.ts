@@ -1,6 +1,6 @@
 import { MAX_CAPACITY, MAX_POSITIONS, planFilter } from '../../core/ldm/formulas.ts';
 import { startOf, strideOf } from '../../core/ldm/positions.ts';
-import { addToSlice, countBits, emptySlice, isInSlice, type Shape, type Slice, wordCount } from './bloom-slice.ts';
+import { addToSlice, emptySlice, isInSlice, loadSlice, type Shape, type Slice } from './bloom-slice.ts';
 import { HASH_WORDS, type HashList } from './hash-list.ts';
 import type { Fragment } from './range-box.ts';
 import { checkSaved, isWholeNumber } from './saved-filter.ts';
@@ -34,18 +34,10 @@ interface LeafNumbers {
 /** @throws CorruptDataError if the saved bits do not match the numbers */
 export function loadLeaf(array: Uint8Array<ArrayBuffer>, numbers: LeafNumbers, index: number): Leaf {
   const { hashes, positions, elements } = numbers;
-  const isWhole =
-    isWholeNumber(positions, 2, MAX_POSITIONS) &&
-    isWholeNumber(elements, 0, MAX_CAPACITY) &&
-    array.length === wordCount(positions) * 4;
-  checkSaved(isWhole, 'range-tree', `leaf ${index} does not match the numbers`);
-  const words = new Uint32Array(array.buffer);
-  const isClean = positions % 32 === 0 || words.at(-1)! >>> (positions % 32) === 0;
-  checkSaved(isClean, 'range-tree', `leaf ${index} has bits after its end`);
-  return {
-    shape: { filterCapacity: elements, positions, hashes },
-    slice: { words, bitCount: countBits(words), elements },
-  };
+  const isPossible = isWholeNumber(positions, 2, MAX_POSITIONS) && isWholeNumber(elements, 0, MAX_CAPACITY);
+  const slice = isPossible ? loadSlice(array, positions, elements) : undefined;
+  checkSaved(isPossible && slice !== undefined, 'range-tree', `leaf ${index} does not match the numbers`);
+  return { shape: { filterCapacity: elements, positions, hashes }, slice };
 }
 
 export function isInLeaf({ slice, shape }: Leaf, hash: Uint32Array): boolean {

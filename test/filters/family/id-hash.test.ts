@@ -5,7 +5,9 @@ import {
   CountingBloomFilter,
   CuckooFilter,
   DibfFilter,
+  DynamicBloomArray,
   DynamicBloomFilter,
+  DynamicCountingFilter,
 } from '../../../src/filters/family/index.ts';
 import { createPrng } from '../../support/prng.ts';
 
@@ -19,6 +21,8 @@ describe.each([
   ['counting-bloom', CountingBloomFilter],
   ['cuckoo', CuckooFilter],
   ['dynamic-bloom', DynamicBloomFilter],
+  ['dynamic-count', DynamicCountingFilter],
+  ['bloom-array', DynamicBloomArray],
   ['dibf', DibfFilter],
 ] as const)(`%s with ids that are uniform (seed ${SEED})`, (_name, structure) => {
   const random = createPrng(SEED);
@@ -38,7 +42,7 @@ describe.each([
   });
 });
 
-it.each([BloomFilter, CountingBloomFilter, DynamicBloomFilter])(
+it.each([BloomFilter, CountingBloomFilter, DynamicBloomFilter, DynamicCountingFilter])(
   '%o is not merged with one that hashes',
   (structure) => {
     type Mergeable = { merge(other: unknown): void };

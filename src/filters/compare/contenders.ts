@@ -5,7 +5,9 @@ import { BloomFilter } from '../family/bloom-filter.ts';
 import { CountingBloomFilter } from '../family/counting-bloom-filter.ts';
 import { CuckooFilter } from '../family/cuckoo-filter.ts';
 import { DibfFilter } from '../family/dibf.ts';
+import { DynamicBloomArray } from '../family/dynamic-bloom-array.ts';
 import { DynamicBloomFilter } from '../family/dynamic-bloom.ts';
+import { DynamicCountingFilter } from '../family/dynamic-counting.ts';
 import { HashSetFilter } from '../family/hash-set.ts';
 import { takeUniformId } from '../family/id-hash.ts';
 import { IndexedFilter } from '../family/indexed-filter.ts';
@@ -113,6 +115,12 @@ export const CONTENDERS: readonly Contender[] = [
   contender('counting-bloom', (options) => ({ filter: CountingBloomFilter.forCapacity(withHash(options)) })),
   contender('cuckoo', (options) => ({ filter: CuckooFilter.forCapacity(withHash(options)) })),
   contender('dynamic-bloom', (options) => ({ filter: DynamicBloomFilter.forCapacity(withHash(options)) }), {
+    growsBy: 'one more filter',
+  }),
+  contender('dynamic-count', (options) => ({ filter: DynamicCountingFilter.forCapacity(withHash(options)) }), {
+    growsBy: 'one more filter',
+  }),
+  contender('bloom-array', (options) => ({ filter: DynamicBloomArray.forCapacity(withHash(options)) }), {
     growsBy: 'one more filter',
   }),
   contender('indexed-filter', (options) => ({ filter: IndexedFilter.withRate(withHash(options)) })),

@@ -26,9 +26,11 @@ const RATE_TOLERANCE = 1.25;
 const TIE_FACTOR = 1.25;
 
 const keepsRate = ({ full }: StructureResult, rate: number): boolean => full.predictedRate <= rate * RATE_TOLERANCE;
-const canDelete = ({ halved }: StructureResult): boolean => halved !== undefined;
 const canGrow = ({ growth }: StructureResult): boolean => growth.outcome === 'grows';
 const isExact = ({ full }: StructureResult): boolean => full.predictedRate === 0 && full.measuredRate === 0;
+/** Deletes that leave the rate as it was have freed nothing. */
+const canDelete = (result: StructureResult): boolean =>
+  result.halved !== undefined && (isExact(result) || result.halved.predictedRate < result.full.predictedRate);
 const isInMemory = ({ isOnDisk }: StructureResult): boolean => !isOnDisk;
 
 const bits = ({ full }: StructureResult): number => full.bitsPerElement;

@@ -66,6 +66,7 @@ function describeRates({ structures, unavailable }: CompareResult, elements: num
     ...structures.flatMap((result) => [
       ...describeMeasured(result),
       ...describeCounters(result),
+      ...describeRefused(result),
       ...describeMissed(result),
     ]),
   ].join('');
@@ -84,6 +85,15 @@ function describeCounters({ name, full: { counters }, uniform }: StructureResult
   return [
     `\n  ${name} is exact; its filter alone would say "perhaps" to ${measured} of the absent ids, ${ofUniform} with uniform ids (${predicted} predicted)`,
   ];
+}
+
+/** Reports ids that were in, but not deleted. */
+function describeRefused({ name, full, halved }: StructureResult): string[] {
+  const asked = Math.ceil(full.elements / 2);
+  const refused = halved === undefined ? 0 : halved.elements - (full.elements - asked);
+  if (refused === 0) return [];
+  const counts = `${formatCount(refused)} of ${formatCount(asked)} deletes`;
+  return [`\n  ${name} refused ${counts}, of ids that several of its filters match`];
 }
 
 /** Reports false negatives, which no structure may have. */

@@ -29,8 +29,9 @@ const SEED = 0;
  * `delete` asks all filters. If exactly one has the id, it decrements the counters there, and then adds that filter to
  * another one if they have fewer than c ids together. If several have the id, one of them by chance or because the id
  * was added again, it is unknown which counters are its own: the delete is refused, and the id stays. So no delete of an
- * id that was added causes a false negative. A new id is refused as often as the others together say "perhaps", nearly
- * as often as the false positive rate; what stays is found forever.
+ * id that was added causes a false negative. Of ids that were added once, as many are refused as the other filters
+ * together say "perhaps", nearly the false positive rate at that time; later, when filters have been put together, a
+ * delete may succeed.
  *
  * FPR `1 - prod(1 - f_i)` as for `DynamicBloomFilter`, with f_i = (X_i / m)^k for X_i counters above 0. Memory: four
  * times that of `DynamicBloomFilter`, with counters of 4 bits. Adding an id again counts twice.

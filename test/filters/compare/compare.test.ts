@@ -25,11 +25,14 @@ const PRINTED = `The same on every machine
   counting-bloom     38.40   0.97 %    0.91 %       1.09 %           19.20   15.2 %  passes its rate                                0.03 %  none lost
   cuckoo             15.78  0.495 %   0.435 %      0.495 %           10.33  0.705 %  is full at 1.53 n                              0.22 %  none lost
   dynamic-bloom      13.98   1.17 %     1.2 %       1.01 %           13.98   2.17 %  grows by one more filter, passes its rate           -  cannot delete
+  dynamic-count      55.93    1.2 %    1.23 %       1.05 %           55.93   2.15 %  grows by one more filter, passes its rate      0.16 %  none lost
+  bloom-array        15.98  0.484 %   0.485 %       0.56 %           17.56  0.695 %  grows by one more filter                      0.485 %  none lost
   indexed-filter     31.70  0.633 %   0.645 %       0.69 %           31.70  0.645 %  is static: accepts no more                          -  cannot delete
   range-tree         19.86  0.759 %     0.7 %      0.835 %           19.86    0.7 %  is static: accepts no more                          -  cannot delete
   dibf              648.25      0 %       0 %          0 %          324.12      0 %  grows by longer chains, passes its rate             -  cannot delete
   ldm              1291.56      0 %       0 %          0 %          681.05      0 %  grows by a new layout                             0 %  none lost
   hash-set          572.06      0 %       0 %          0 %          572.06      0 %  grows by a larger table                           0 %  none lost
+  dynamic-count refused 5 of 650 deletes, of ids that several of its filters match
   range-tree was measured with all ids as chunks of one file, and asked without a box: each look-up can query all of its leaves
   dibf is exact; its filter alone would say "perhaps" to 1.08 % of the absent ids, 1.05 % with uniform ids (0.967 % predicted)
   ldm is exact; its filter alone would say "perhaps" to 0.71 % of the absent ids, 0.795 % with uniform ids (0.781 % predicted)
@@ -74,10 +77,12 @@ describe('the comparison', async () => {
     expect(STRUCTURE_NAMES.toSorted()).toEqual([
       'b-plus-tree',
       'bloom',
+      'bloom-array',
       'counting-bloom',
       'cuckoo',
       'dibf',
       'dynamic-bloom',
+      'dynamic-count',
       'hash-set',
       'indexed-filter',
       'ldm',
@@ -103,7 +108,10 @@ describe('the comparison', async () => {
       expectRates(result, fill);
     }
     expect(result.full.predictedRate).toBeLessThan(0.0125);
-    expect(result.halved?.elements ?? ELEMENTS / 2).toBe(ELEMENTS / 2);
+    const refused = (result.halved?.elements ?? ELEMENTS / 2) - ELEMENTS / 2;
+    // Several filters of its list may match, at first as often as its rate says, then more and more seldom.
+    expect(refused > 0).toBe(name === 'dynamic-count');
+    expect(refused).toBeLessThan((ELEMENTS / 2) * 0.0125);
     for (const { insertNs, hitNs, missNs, deleteNs } of [result, uniform]) {
       for (const ns of [insertNs, hitNs, missNs]) expect(ns).toBeGreaterThan(0);
       expect(deleteNs === undefined).toBe(result.halved === undefined);
@@ -118,6 +126,8 @@ describe('the comparison', async () => {
       'counting-bloom': 'rate-passed',
       cuckoo: 'full',
       'dynamic-bloom': 'rate-passed',
+      'dynamic-count': 'rate-passed',
+      'bloom-array': 'grows',
       'indexed-filter': 'full',
       'range-tree': 'full',
       dibf: 'rate-passed',
@@ -134,8 +144,9 @@ describe('the comparison', async () => {
 
   it('sees rates fall again where ids are deleted', () => {
     const erasable = structures.filter(({ halved }) => halved !== undefined).map(({ name }) => name);
-    expect(erasable).toEqual(['counting-bloom', 'cuckoo', 'ldm', 'hash-set', 'b-plus-tree']);
-    for (const name of ['counting-bloom', 'cuckoo'] as const) {
+    const expected = ['counting-bloom', 'cuckoo', 'dynamic-count', 'bloom-array', 'ldm', 'hash-set', 'b-plus-tree'];
+    expect(erasable).toEqual(expected);
+    for (const name of ['counting-bloom', 'cuckoo', 'dynamic-count'] as const) {
       const { full, halved } = byName.get(name)!;
       expect(halved!.measuredRate).toBeLessThan(full.measuredRate * 0.7);
     }
@@ -195,6 +206,8 @@ describe('the comparison', async () => {
   it('recommends what the figures say', () => {
     const chosen = new Map(recommendations.map(({ need, name }) => [need, name]));
     expect(chosen.get('a fixed set in the least memory')).toBe('bloom');
+    expect(chosen.get('the least memory if elements can be deleted'), 'lazy deletes free nothing').toBe('cuckoo');
+    expect(chosen.get('the least memory for an unknown number of elements')).toBe('bloom-array');
     expect(chosen.get('more elements than fit in memory')).toBe('b-plus-tree');
     expect(chosen.get('the location and reference count of each chunk')).toBe('ldm');
   });

@@ -84,7 +84,7 @@ describe('the comparison in docs/filters.md', () => {
     expect(((filter.memoryBytes * 8) / elements).toFixed(2)).toBe(row.bits);
   });
 
-  it.each(['dynamic-bloom', 'dibf', 'ldm'] as const)(
+  it.each(['dynamic-bloom', 'dynamic-count', 'bloom-array', 'dibf', 'ldm'] as const)(
     'has the size and rate of %s that fewer elements confirm within a tenth',
     (name) => {
       const elements = inSoak(2 ** 17, 2 ** 14);

@@ -7,6 +7,7 @@ import { defineCat } from '../verbs/dump/cat-command.ts';
 import { defineCheck } from '../verbs/check/command.ts';
 import { defineCompact } from '../verbs/compact/command.ts';
 import { defineCompletion } from '../verbs/completion/command.ts';
+import { defineConfig } from '../verbs/config/command.ts';
 import { defineCopy } from '../verbs/copy/command.ts';
 import { defineDelete } from '../verbs/delete/command.ts';
 import { defineDiff } from '../verbs/diff/command.ts';
@@ -24,6 +25,7 @@ import { defineImportTar } from '../verbs/import-tar/command.ts';
 import { defineInit } from '../verbs/init/command.ts';
 import { defineKey } from '../verbs/key/command.ts';
 import { defineLocate } from '../realm/verbs/locate/command.ts';
+import { defineLog } from '../verbs/log/command.ts';
 import { defineLs } from '../verbs/ls/command.ts';
 import { definePin } from '../verbs/tag/pin-command.ts';
 import { defineMount } from '../verbs/mount/command.ts';
@@ -35,6 +37,7 @@ import { defineRun } from '../verbs/run/command.ts';
 import { defineServe } from '../verbs/serve/command.ts';
 import { defineShow } from '../verbs/snapshots/show-command.ts';
 import { defineSnapshots } from '../verbs/snapshots/command.ts';
+import { defineStatus } from '../verbs/status/command.ts';
 import { defineStats } from '../verbs/stats/command.ts';
 import { defineTag } from '../verbs/tag/command.ts';
 import { defineUndelete } from '../verbs/delete/undelete-command.ts';
@@ -47,6 +50,8 @@ export const VERBS: readonly Verb[] = [
   { heading: 'Everyday', define: defineRestore },
   { heading: 'Everyday', define: defineMount },
   { heading: 'Everyday', define: defineRun },
+  { heading: 'Everyday', define: defineLog },
+  { heading: 'Everyday', define: defineStatus },
   { heading: 'Snapshots', define: defineSnapshots },
   { heading: 'Snapshots', define: defineTag },
   { heading: 'Snapshots', define: definePin },
@@ -80,6 +85,7 @@ export const VERBS: readonly Verb[] = [
   { heading: 'Repository', define: defineAgent },
   { heading: 'Repository', define: defineCache },
   { heading: 'Repository', define: defineServe },
+  { heading: 'Program', define: defineConfig },
   { heading: 'Program', define: defineCompletion },
   { heading: 'Program', define: defineVersion },
   { heading: 'Program', define: (program) => defineHelp(program, 'help backup') },

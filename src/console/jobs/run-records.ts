@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, readdirSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../core/files/target/replace-file.ts';
 import { byteStringFromText } from '../../core/util/byte-string.ts';
+import { tryLockFile } from '../../core/util/file-lock.ts';
 import { makeDirectories } from '../../core/util/make-directories.ts';
 import { xdgDirectory } from '../settings/settings.ts';
 
@@ -45,6 +46,7 @@ interface RecordLine {
 }
 
 const RUNS_MAX = 1000;
+const SUFFIX = '.jsonl';
 
 /** The records of the runs of one profile, in a file with a line for each event. Only the holder of its lock writes. */
 export class RunRecords {
@@ -53,7 +55,7 @@ export class RunRecords {
 
   constructor(directory: string, profile: string) {
     const name = encodeURIComponent(profile);
-    this.path = join(directory, `${name}.jsonl`);
+    this.path = join(directory, `${name}${SUFFIX}`);
     this.lockPath = join(directory, `${name}.lock`);
   }
 
@@ -84,6 +86,23 @@ export class RunRecords {
       if (run.result !== 'running' || (isRunning && index === found.length - 1)) return run;
       return { ...run, result: 'killed', message: describeKilled(run) };
     });
+  }
+
+  /** The same, for others than the process that runs the profile. */
+  readBeside(onDamage?: (line: number) => void): RunRecord[] {
+    return this.read(this.#isRunning(), onDamage);
+  }
+
+  #isRunning(): boolean {
+    if (!existsSync(this.lockPath)) return false;
+    try {
+      const unlock = tryLockFile(this.lockPath);
+      unlock?.();
+      return unlock === undefined;
+    } catch {
+      // Without locks it is not known. A run that was killed long ago would look as if it went on.
+      return false;
+    }
   }
 
   #lines(): string[] {
@@ -123,6 +142,13 @@ export class RunRecords {
     const lines = runs.filter((run) => kept.has(run)).map((run) => JSON.stringify({ event: 'end', id: run.id, run }));
     replaceFile(byteStringFromText(this.path), Buffer.from(`${lines.join('\n')}\n`), 0o600);
   }
+}
+
+/** Returns the names of the profiles of which there are records. */
+export function recordedProfiles(directory: string): string[] {
+  if (!existsSync(directory)) return [];
+  const names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX));
+  return names.map((name) => decodeURIComponent(name.slice(0, -SUFFIX.length))).sort();
 }
 
 /** Returns the directory of the records; undefined if there is no home directory. */

@@ -6,7 +6,7 @@ import { WrongValueError, pathValue } from './profile-values.ts';
 import { type TablePlace, fault, suggestionFor } from './table-place.ts';
 
 /** The commands that can be steps of a run, in the order in which they run unless the profile says another. */
-const STEPS = ['backup', 'forget', 'compact', 'check', 'copy', 'doctor'] as const;
+export const STEPS = ['backup', 'forget', 'compact', 'check', 'copy', 'doctor'] as const;
 export type StepName = (typeof STEPS)[number];
 
 /** A program and its arguments. No shell. */

@@ -1,4 +1,5 @@
 import { type RunRecord, RunRecords, runsDirectory } from '../../console/jobs/run-records.ts';
+import { runFields } from '../../console/jobs/run-words.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';
@@ -74,23 +75,4 @@ function withReason(line: string, leftOut: string | undefined): string {
 
 function commandLine(words: readonly string[]): string {
   return words.map(quoteForShell).join(' ');
-}
-
-function runFields(profile: string, run: RunRecord): Record<string, unknown> {
-  return {
-    profile,
-    start: run.start,
-    duration: (run.durationMs ?? 0) / 1000,
-    result: run.result,
-    exit_code: run.exitCode,
-    steps: run.steps.map(({ name, exitCode, durationMs = 0 }) => ({
-      step: name,
-      exit_code: exitCode,
-      duration: durationMs / 1000,
-    })),
-    message: run.message,
-    snapshot_id: run.snapshotId,
-    data_added: run.addedBytes,
-    data_added_packed: run.storedBytes,
-  };
 }

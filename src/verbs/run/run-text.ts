@@ -1,9 +1,10 @@
 import type { RunRecord } from '../../console/jobs/run-records.ts';
+import { stepCodes } from '../../console/jobs/run-words.ts';
 
 /** A sentence for a mail, a ping and the terminal. */
-export function describeRun({ result, steps, message, exitCode }: RunRecord): string {
-  const parts = steps.map(({ name, exitCode: code }) => `${name} ${code ?? '?'}`);
-  const codes = parts.length === 0 ? `exit code ${exitCode ?? '?'}` : `exit codes: ${parts.join(', ')}`;
+export function describeRun(run: RunRecord): string {
+  const { result, steps, message, exitCode } = run;
+  const codes = steps.length === 0 ? `exit code ${exitCode ?? '?'}` : `exit codes: ${stepCodes(run)}`;
   return `${result}${message === undefined ? '' : `: ${message}`} (${codes})`;
 }
 

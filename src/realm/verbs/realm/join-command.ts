@@ -27,7 +27,7 @@ export function defineRealmJoin(realm: Command, runner: CommandRunner): void {
     .option('--cache <url>', 'redis://host:port: keeps answers for a while; never needed', textValue)
     .option(
       '--name <name>',
-      'what the others call this repository (default: as before, or the name of this machine)',
+      'what the others call this repository (default: as before, or a free one: the name of this machine, or that with the name of the repository)',
       textValue,
     )
     .option('--moved', 'the repository was moved, or its machine has another name; it is not used where it was')

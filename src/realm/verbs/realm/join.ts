@@ -1,9 +1,6 @@
-import { hostname } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { CorruptDataError, RefusedError, UsageError } from '../../../core/errors.ts';
-import { isDomainName } from '../../formats/domain-records.ts';
-import type { DomainMember } from '../../formats/domain-records.ts';
 import type { RealmMembership } from '../../formats/realm-membership.ts';
 import { withRepository } from '../../../core/session/session.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
@@ -14,6 +11,8 @@ import { assertOnlyOne, thisMachine } from '../../domains/own-place.ts';
 import { publishPlane } from '../../domains/publish.ts';
 import type { Publication } from '../../domains/publish.ts';
 import { withRealm } from '../../domains/realm.ts';
+import { assertDomainName, namesFor } from './member-name.ts';
+import { registerAs } from './register.ts';
 import type { OpenRealm } from '../../domains/realm.ts';
 
 export interface JoinOptions {
@@ -24,8 +23,8 @@ export interface JoinOptions {
   /** The repository was moved here from a place that cannot be seen from here, and is not in use there. */
   readonly isMoved?: boolean;
   /**
-   * What the others call this domain: letters, digits, `.`, `_` and `-`. Default: as before, or the name of this
-   * machine.
+   * What the others call this domain: letters, digits, `.`, `_` and `-`. Default: as before, or a free one of `namesFor`:
+   * the name of this machine, if no other member has it.
    */
   readonly name?: string | undefined;
 }
@@ -34,6 +33,8 @@ export interface JoinResult {
   readonly realmId: string;
   readonly domainId: string;
   readonly name: string;
+  /** Whether nobody has given the name, now or before: it was chosen because it is free. */
+  readonly isNameChosen: boolean;
   readonly publication: Publication;
 }
 
@@ -47,13 +48,15 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
     const { coordinator, cache } = options;
     const earlier = await readEarlier(repository);
     // Who joins again after a move keeps the name.
-    const name = options.name ?? earlier?.name ?? hostname().replaceAll(/[^A-Za-z0-9._-]/g, '-');
-    assertDomainName(name);
+    const named = options.name ?? earlier?.name;
+    if (named !== undefined) assertDomainName(named);
     const realmId = assertRealm(repository.config);
     const { repositoryId } = repository.config;
-    const given = { repositoryId, realmId, name, coordinator };
-    const membership: RealmMembership = cache === undefined ? given : { ...given, cache };
-    const isSame = isDeepStrictEqual(earlier, membership);
+    const membershipOf = (name: string): RealmMembership => {
+      const given = { repositoryId, realmId, name, coordinator };
+      return cache === undefined ? given : { ...given, cache };
+    };
+    const isSame = earlier !== undefined && isDeepStrictEqual(earlier, membershipOf(named!));
     if (earlier !== undefined && !isSame && context.backend.isAppendOnly === true)
       throw new RefusedError('the server is append-only: it lets nobody replace the file `realm`', {
         advice: { code: 'join-at-storage' },
@@ -63,23 +66,30 @@ export async function joinRealm(context: OperationContext, options: JoinOptions)
       async (realm) => {
         await assertCacheUsable(realm);
         await assertOnlyOne(context, realm, options.isMoved === true);
-        await register(realm, { name, ...thisMachine(), place: context.backend.location });
+        const { name, isChosen } = await register(context, realm, named);
         // Only now: a repository that says it is a member must be one.
-        if (!isSame) await writeMembership(repository, membership);
+        if (!isSame) await writeMembership(repository, membershipOf(name));
         const publication = await publishPlane(repository, realm);
-        return { realmId: realm.realmId, domainId: realm.domainId, name, publication };
+        return { realmId: realm.realmId, domainId: realm.domainId, name, isNameChosen: isChosen, publication };
       },
-      membership,
+      // The name is not known yet, and nothing reads it.
+      membershipOf(named ?? ''),
     );
   });
 }
 
-/** @throws UsageError */
-function assertDomainName(name: string): void {
-  if (isDomainName(name)) return;
-  throw new UsageError(`${JSON.stringify(name)} cannot be the name of a domain`, {
-    hint: 'Choose up to 64 letters, digits, dots, hyphens and underscores, and begin with a letter or a digit.',
-  });
+/** Makes this domain a member, by default with the name in its record or else one that is free. */
+async function register(
+  { backend: { location } }: OperationContext,
+  realm: OpenRealm,
+  named: string | undefined,
+): Promise<{ readonly name: string; readonly isChosen: boolean }> {
+  const { records, domainId } = realm;
+  const member = { ...thisMachine(), place: location };
+  // The file `realm` may be lost.
+  const known = named ?? (await records.memberOf(domainId))?.name;
+  const names = known === undefined ? namesFor(location, domainId) : [known];
+  return { name: await registerAs(realm, names, member), isChosen: known === undefined };
 }
 
 /** Undefined also if the file is damaged. */
@@ -106,46 +116,6 @@ async function assertCacheUsable({ membership: { cache }, realmId, keys }: OpenR
   }
   const { openAnswerCache } = await import('../../agents/answer-cache.ts');
   (await openAnswerCache(cache, { realmId, keys })).close();
-}
-
-/**
- * Of two domains that take the same name at a time, at least one sees the other after it has written its record. The
- * one that does gives way, because the other one may have looked before.
- */
-async function register({ records, domainId }: OpenRealm, member: DomainMember): Promise<void> {
-  const own = (await records.members()).members.get(domainId);
-  await assertNameFree(records, domainId, member.name);
-  if (!(await records.writeMember(domainId, member, own?.version))) {
-    throw new RefusedError('another process is joining the realm with this repository', {
-      hint: 'Run the command again.',
-    });
-  }
-  try {
-    await assertNameFree(records, domainId, member.name);
-  } catch (error) {
-    await giveWay(records, domainId, own?.value);
-    throw error;
-  }
-}
-
-/** Puts the record back that was there before. */
-async function giveWay(
-  records: OpenRealm['records'],
-  domainId: string,
-  before: DomainMember | undefined,
-): Promise<void> {
-  if (before === undefined) return await records.remove(domainId);
-  const { members } = await records.members();
-  await records.writeMember(domainId, before, members.get(domainId)?.version);
-}
-
-async function assertNameFree(records: OpenRealm['records'], domainId: string, name: string): Promise<void> {
-  for (const [otherId, { value }] of (await records.members()).members) {
-    if (otherId === domainId || value.name !== name) continue;
-    throw new RefusedError(`the realm has a domain ${name} already: ${value.place} on ${value.host}`, {
-      advice: { code: 'choose-domain-name' },
-    });
-  }
 }
 
 /** @throws RefusedError */

@@ -34,7 +34,7 @@ export function reportCreatedRealm({ output }: Session, realm: CreatedRealm, fil
 }
 
 /** Reports `realm join`. */
-export function reportJoin(output: Output, { realmId, domainId, name, publication }: JoinResult): void {
+export function reportJoin(output: Output, { realmId, domainId, name, isNameChosen, publication }: JoinResult): void {
   const { state, bytes } = publication;
   output.complete(`The repository has joined the realm as ${name}.`);
   output.message('summary', {
@@ -42,10 +42,15 @@ export function reportJoin(output: Output, { realmId, domainId, name, publicatio
     realm_id: realmId,
     domain_id: domainId,
     name,
+    name_chosen: isNameChosen,
     ...stateFields(state),
     published_bytes: bytes,
   });
   output.remark(`joined realm ${realmId.slice(0, 10)} as ${name}; published ${countNoun(state.liveCount, 'chunk')}`);
+  if (isNameChosen)
+    output.remark(
+      `none was given, so the name ${name} was chosen, which is free; join again with --name to use another one`,
+    );
 }
 
 /** Reports `realm publish`. */

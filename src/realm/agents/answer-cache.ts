@@ -17,6 +17,8 @@ interface CacheKeys {
 export interface AnswerCache {
   get(name: string): Promise<Uint8Array | undefined>;
   set(name: string, value: Uint8Array, expirySeconds: number): Promise<void>;
+  /** Returns why it cannot be used now; undefined if it answers. */
+  problem(): Promise<string | undefined>;
   close(): void;
 }
 
@@ -42,9 +44,16 @@ export async function openAnswerCache(
     commandTimeout: deadlineMs,
     retryStrategy: () => null,
   });
-  // Every failure also rejects the call that it concerns.
-  client.on('error', () => undefined);
   return new RedisCache(client, options);
+}
+
+/** A place of a cache as it may be shown: without its password. */
+export function shownCachePlace(place: string): string {
+  if (!URL.canParse(place)) return place;
+  const url = new URL(place);
+  if (url.password === '') return place;
+  url.password = '***';
+  return url.href;
 }
 
 class RedisCache implements AnswerCache {
@@ -54,6 +63,7 @@ class RedisCache implements AnswerCache {
   readonly #deadlineMs: number;
   /** After a failure it is not asked again: each command would wait for the deadline once more. */
   #isGivenUp = false;
+  #failure: string | undefined;
 
   constructor(
     client: Redis,
@@ -63,6 +73,8 @@ class RedisCache implements AnswerCache {
     this.#prefix = `ldm:${given.realmId}:`;
     this.#keys = given.keys;
     this.#deadlineMs = given.deadlineMs ?? DEADLINE_MS;
+    // It says more than the call that it makes fail, which it rejects as well.
+    client.on('error', (error: Error) => (this.#failure = error.message));
   }
 
   async get(name: string): Promise<Uint8Array | undefined> {
@@ -79,6 +91,11 @@ class RedisCache implements AnswerCache {
     await this.#orNothing(async () => this.#client.set(key, stored, 'EX', expirySeconds));
   }
 
+  async problem(): Promise<string | undefined> {
+    if ((await this.#orNothing(async () => this.#client.ping())) !== undefined) return undefined;
+    return this.#failure ?? 'it has failed before';
+  }
+
   close(): void {
     this.#client.disconnect();
   }
@@ -87,12 +104,16 @@ class RedisCache implements AnswerCache {
     if (this.#isGivenUp) return undefined;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('late')), this.#deadlineMs);
+      timer = setTimeout(
+        () => reject(new Error(`it did not answer within ${this.#deadlineMs / 1000} s`)),
+        this.#deadlineMs,
+      );
     });
     try {
       return await Promise.race([work(), late]);
-    } catch {
+    } catch (error) {
       this.#isGivenUp = true;
+      this.#failure ??= error instanceof Error ? error.message : String(error);
       return undefined;
     } finally {
       clearTimeout(timer);

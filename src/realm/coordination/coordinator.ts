@@ -52,6 +52,8 @@ export interface SharedPlanes {
   writeNew(domainId: string, name: string, bytes: Uint8Array): Promise<boolean>;
   /** No error if there is no such file. */
   remove(domainId: string, name: string): Promise<void>;
+  /** The names of files that are being written. A process that was killed meanwhile leaves one for good. */
+  unfinished(domainId: string): Promise<readonly string[]>;
 }
 
 /** A znode is limited to 1 MiB; records are far smaller. */

@@ -2,7 +2,7 @@ import { MAX_RECORD_BYTES } from './coordinator.ts';
 import type { Coordinator, RecordKind, SharedPlanes, VersionedRecord } from './coordinator.ts';
 import { parsePlaneFileName } from '../planes/plane-names.ts';
 import { isRangesName } from '../planes/range-names.ts';
-import { SharedFiles } from './shared-files.ts';
+import { SharedFiles, unfinishedName } from './shared-files.ts';
 
 const KINDS: readonly RecordKind[] = ['members', 'live', 'state'];
 /** `<domain id>.<version>` */
@@ -142,13 +142,14 @@ function nameOf(kind: RecordKind, domainId: string, version: number): string {
 /** `planes/<generation>/base-...` of a domain is `planes/<domain id>/<generation>/base-...` here. */
 function sharedPlanes(files: SharedFiles): SharedPlanes {
   const within = (domainId: string, name: string): string => name.replace(PLANES, `${PLANES}${domainId}/`);
+  const all = (domainId: string): string[] => {
+    const found = files.names(within(domainId, PLANES)).map((generation) => `${PLANES}${generation}`);
+    return found.flatMap((each) => files.names(within(domainId, each)).map((name) => `${each}/${name}`));
+  };
   return {
-    names: async (domainId) => {
-      const directory = within(domainId, PLANES);
-      const found = files.names(directory).map((generation) => `${PLANES}${generation}`);
-      const names = found.flatMap((each) => files.names(within(domainId, each)).map((name) => `${each}/${name}`));
-      return names.filter((name) => parsePlaneFileName(name) !== undefined || isRangesName(name));
-    },
+    names: async (domainId) =>
+      all(domainId).filter((name) => parsePlaneFileName(name) !== undefined || isRangesName(name)),
+    unfinished: async (domainId) => all(domainId).flatMap((name) => unfinishedName(name) ?? []),
     read: async (domainId, name, limitBytes) => files.read(within(domainId, name), limitBytes),
     writeNew: async (domainId, name, bytes) => files.writeNew(within(domainId, name), bytes),
     remove: async (domainId, name) => files.remove(within(domainId, name)),

@@ -19,6 +19,13 @@ import { CoordinatorError } from './realm-errors.ts';
 /** Errors of file systems that cannot sync a directory and do not need to. */
 const NO_DIRECTORY_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP']);
 
+const TEMPORARY = /^(.+)\.[0-9a-f]{12}\.tmp$/;
+
+/** The name that a file will have when it is complete. Undefined: it is complete, or none of these. */
+export function unfinishedName(name: string): string | undefined {
+  return TEMPORARY.exec(name)?.[1];
+}
+
 /** Files in a directory that several machines use, such as one on NFS. Names are relative to it. */
 export class SharedFiles {
   readonly #root: string;

@@ -1,5 +1,3 @@
-import { MissingPackageError } from '../../core/errors.ts';
-import type { JoinedRealm } from './realm.ts';
 import type { Domain } from './open-peer.ts';
 import { CorruptDataError } from '../../core/errors.ts';
 import { PeerError } from '../coordination/realm-errors.ts';
@@ -14,6 +12,7 @@ import type { AnswerCache } from '../agents/answer-cache.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { openPeer } from './open-peer.ts';
 import { OwnAgent } from './own-agent.ts';
+import { openCache } from './realm-cache.ts';
 import { assertOriginal, whyNotOriginal } from './own-place.ts';
 import type { OpenRealm } from './realm.ts';
 
@@ -87,6 +86,11 @@ export class Domains {
   /** Whether the plane that was loaded is what the domain has published last. Only then, it can say no. */
   isCurrent({ id, published }: Domain): boolean {
     return this.#planes.isCurrent(id, published);
+  }
+
+  /** Why the plane that the domain has published last could not be loaded. */
+  planeProblem({ id }: Domain): string | undefined {
+    return this.#planes.problemOf(id);
   }
 
   /** Whether a domain may have a chunk, by the plane that was loaded. */
@@ -223,18 +227,5 @@ async function withinDeadline<T>(work: Promise<T>, deadlineMs: number, name: str
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
-  }
-}
-
-/** Opens the cache of a realm. Undefined if the membership has none, or if its package is not installed any more. */
-async function openCache({ membership, realmId, keys }: JoinedRealm): Promise<AnswerCache | undefined> {
-  if (membership.cache === undefined) return undefined;
-  const { openAnswerCache } = await import('../agents/answer-cache.ts');
-  try {
-    return await openAnswerCache(membership.cache, { realmId, keys });
-  } catch (error) {
-    // `realm join` tells about it; it is never needed.
-    if (error instanceof MissingPackageError) return undefined;
-    throw error;
   }
 }

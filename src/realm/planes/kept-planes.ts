@@ -67,6 +67,11 @@ export class KeptPlanes {
     return state !== undefined && published !== undefined && isSamePlane(state, published);
   }
 
+  /** Why there is no plane of the state of the last `load`; undefined also if there was none. */
+  problemOf(domainId: string): string | undefined {
+    return this.#followed.get(domainId)?.tracker.problem?.message;
+  }
+
   /** Returns what each plane says about ids of 20 bytes, one after another in `ids`. */
   ask(ids: Uint8Array): HeldPlane[] {
     const maskBytes = Math.ceil(ids.length / ID_BYTES / 8);

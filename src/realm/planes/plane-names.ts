@@ -29,6 +29,19 @@ export function parsePlaneFileName(name: string): PlaneFileName | undefined {
   return { kind: 'delta', generation: Number(generation), from: Number(from), to: Number(to) };
 }
 
+/**
+ * The highest sequence to which plane files of these names lead; 0 if there is none. Above that of the published state,
+ * the next plane is being published, or its publisher was killed between the file and the record.
+ */
+export function newestSequence(names: readonly string[]): number {
+  let newest = 0;
+  for (const name of names) {
+    const parsed = parsePlaneFileName(name);
+    if (parsed !== undefined) newest = Math.max(newest, parsed.kind === 'base' ? parsed.sequence : parsed.to);
+  }
+  return newest;
+}
+
 function digitsOf(value: number): string {
   return String(value).padStart(DIGITS, '0');
 }

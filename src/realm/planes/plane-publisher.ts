@@ -8,7 +8,7 @@ import {
 import { flipsBetween } from '../../core/ldm/plane.ts';
 import type { DomainPlane } from '../../core/ldm/planes.ts';
 import type { PlaneFiles } from '../agents/peer.ts';
-import { parsePlaneFileName, planeBaseName, planeDeltaName } from './plane-names.ts';
+import { newestSequence, parsePlaneFileName, planeBaseName, planeDeltaName } from './plane-names.ts';
 import type { PlaneState } from './plane-state.ts';
 import { PlaneTracker } from './plane-tracker.ts';
 
@@ -111,12 +111,7 @@ function newGeneration(
 
 /** A sequence after that of every file, so that no name is used twice, even after a publication that failed. */
 function sequenceAfter(names: readonly string[], published: number): number {
-  let newest = published;
-  for (const name of names) {
-    const parsed = parsePlaneFileName(name);
-    if (parsed !== undefined) newest = Math.max(newest, parsed.kind === 'base' ? parsed.sequence : parsed.to);
-  }
-  return newest + 1;
+  return Math.max(published, newestSequence(names)) + 1;
 }
 
 function namesBefore(names: readonly string[], { generation }: PlaneState): string[] {

@@ -63,6 +63,12 @@ async function located(
   return { ...result, all, remembered };
 }
 
+it('the status names the cache, and says that it answers', async () => {
+  const { b } = await makePair();
+  const { cache } = await realmStatus(b);
+  expect(cache).toEqual({ place: redis.server.url, problem: undefined });
+});
+
 it('answers are remembered, and said to be; --ask all does not use them', async () => {
   const { b, known } = await makePair();
   const first = await located(b, known);

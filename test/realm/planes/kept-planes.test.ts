@@ -85,6 +85,7 @@ function memoryCache(): AnswerCache {
   return {
     get: async (name) => values.get(name),
     set: async (name, value) => void values.set(name, value),
+    problem: async () => undefined,
     close: () => undefined,
   };
 }

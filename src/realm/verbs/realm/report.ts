@@ -2,7 +2,7 @@ import type { CreatedRealm } from './create.ts';
 import type { JoinResult } from './join.ts';
 import type { ForgetDomainResult, LeaveResult } from './leave.ts';
 import type { PublishResult } from './publish-ranges.ts';
-import type { DomainStatus, RealmStatus } from './status.ts';
+import type { PublishedState } from '../../formats/domain-records.ts';
 import { formatBytes } from '../../../core/util/format-bytes.ts';
 import { escapeForTerminal } from '../../../console/output/display-path.ts';
 import type { Output } from '../../../console/output/output.ts';
@@ -10,8 +10,7 @@ import type { Session } from '../../../console/session.ts';
 import { byteFields } from '../../../console/output/byte-fields.ts';
 import { recoverBytes } from '../../../console/input/raw-arguments.ts';
 import { quoteForShell } from '../../../console/reports/init-report.ts';
-import { formatTable } from '../../../console/output/tables.ts';
-import { countNoun, formatCount } from '../../../console/output/words.ts';
+import { countNoun } from '../../../console/output/words.ts';
 
 /** Reports `realm create`. */
 export function reportCreatedRealm({ output }: Session, realm: CreatedRealm, file: string): void {
@@ -86,80 +85,13 @@ export function reportForgottenDomain(output: Output, { domainId, name, holdsRel
   output.remark(`removed the records of ${name ?? domainId.slice(0, 10)}${released}`);
 }
 
-/** Reports `realm status`: a line or JSON object per member. */
-export function reportRealm(output: Output, status: RealmStatus): void {
-  const { realmId, coordinator, domains, hasAgentPlanes, damaged } = status;
-  for (const domain of domains) output.message('domain', fieldsOf(domain));
-  const rows = domains.map((domain) => [
-    domain.isSelf ? `${domain.name} (this)` : domain.name,
-    domain.domainId.slice(0, 10),
-    domain.reachedBy ?? 'not reached',
-    domain.published === undefined ? '' : formatCount(domain.published.generation),
-    domain.published === undefined ? '' : formatCount(domain.published.sequence),
-    domain.published === undefined ? '' : formatCount(domain.published.liveCount),
-    planeWord(domain),
-    behindWord(domain, hasAgentPlanes),
-    `${escapeForTerminal(domain.host)}:${escapeForTerminal(domain.place)}`,
-  ]);
-  output.line(`realm ${realmId.slice(0, 10)}, coordinator ${escapeForTerminal(coordinator)}`);
-  const head = ['Domain', 'ID', 'Reached by', 'Gen', 'Seq', 'Chunks', 'Plane', 'Agent has', 'Place'];
-  output.line(formatTable(rows, { head, rightAligned: [3, 4, 5] }));
-  if (!hasAgentPlanes && domains.length > 1)
-    output.line('no agent of this repository answers: each command reads the planes of the others itself');
-  for (const { name, problem } of domains)
-    if (problem !== undefined) output.line(`${name}: ${escapeForTerminal(problem)}`);
-  for (const reason of damaged.values()) output.line(escapeForTerminal(reason));
-  output.message('summary', {
-    realm_id: realmId,
-    coordinator,
-    domains: domains.length,
-    agent_planes: hasAgentPlanes,
-    damaged: [...damaged].map(([domain_id, reason]) => ({ domain_id, reason })),
-  });
-}
-
-function planeWord({ isSelf, isCurrent, published, unpublished }: DomainStatus): string {
-  if (published === undefined) return 'none';
-  if (isCurrent) return 'current';
-  return isSelf ? `${countNoun(unpublished ?? 0, 'change')} not published` : 'stale';
-}
-
-/** Which plane of another domain the agent of this domain has. Empty: none worth a mention. */
-export function behindWord(
-  { isSelf, held, behind, published }: Pick<DomainStatus, 'isSelf' | 'held' | 'behind' | 'published'>,
-  hasAgentPlanes: boolean,
-): string {
-  if (isSelf || !hasAgentPlanes) return '';
-  if (held === undefined) return 'none';
-  if (behind === undefined) return published === undefined ? 'unknown' : 'another';
-  return behind === 0 ? 'current' : `${formatCount(behind)} behind`;
-}
-
-function fieldsOf(domain: DomainStatus): Record<string, unknown> {
-  const { domainId, name, host, place, isSelf, reachedBy, problem, published, isCurrent, unpublished, held, behind } =
-    domain;
-  return {
-    domain_id: domainId,
-    name,
-    host,
-    place,
-    self: isSelf,
-    reached_by: reachedBy,
-    problem,
-    ...(published === undefined ? {} : stateFields(published)),
-    current: isCurrent,
-    unpublished,
-    held_sequence: held?.sequence,
-    behind,
-  };
-}
-
-function stateFields({
+/** What is published, as fields of a message. */
+export function stateFields({
   generation,
   sequence,
   positions,
   hashes,
   liveCount,
-}: NonNullable<DomainStatus['published']>): Record<string, unknown> {
+}: PublishedState): Record<string, unknown> {
   return { generation, sequence, m: positions, k: hashes, chunks: liveCount };
 }

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import type { PublishedState } from '../../formats/domain-records.ts';
 import { LdmError } from '../../../core/errors.ts';
+import type { PlaneFiles } from '../../agents/peer.ts';
+import { newestSequence } from '../../planes/plane-names.ts';
 import { isSamePlane } from '../../planes/plane-state.ts';
 import type { PlaneState } from '../../planes/plane-state.ts';
 import type { Repository } from '../../../core/repository/repository.ts';
@@ -10,6 +12,9 @@ import { Domains } from '../../domains/domains.ts';
 import type { Domain } from '../../domains/open-peer.ts';
 import { announcedEndpoint, mayAgentRun } from '../../domains/open-peer.ts';
 import { unpublishedFlips } from '../../domains/publish.ts';
+import { planeFilesOf } from '../../domains/plane-files-of.ts';
+import { cacheStatus } from '../../domains/realm-cache.ts';
+import type { CacheStatus } from '../../domains/realm-cache.ts';
 import { RepositoryPeer } from '../../domains/repository-peer.ts';
 import { withRealm } from '../../domains/realm.ts';
 import { whyNotOriginal } from '../../domains/own-place.ts';
@@ -32,6 +37,10 @@ export interface DomainStatus {
    * whether everything is published.
    */
   readonly isCurrent: boolean;
+  /** Why the plane that it has published cannot be loaded. */
+  readonly planeProblem: string | undefined;
+  /** Whether it is publishing a further plane, or was when its process ended. False also if that cannot be seen. */
+  readonly isUnderWay: boolean;
   /** For this domain: how many positions have changed since it published. */
   readonly unpublished: number | undefined;
   /**
@@ -44,7 +53,10 @@ export interface DomainStatus {
 
 export interface RealmStatus {
   readonly realmId: string;
+  /** As it was given to `joinRealm`. */
   readonly coordinator: string;
+  /** Undefined: the membership names none. */
+  readonly cache: CacheStatus | undefined;
   readonly domains: readonly DomainStatus[];
   /**
    * Whether the agent of this repository says which planes it has. Without it, each command reads the planes itself.
@@ -68,20 +80,37 @@ export async function realmStatus(context: OperationContext): Promise<RealmStatu
       try {
         // Before the records, so that the agent cannot have planes that are newer than these.
         const planes = await domains.askOwnAgent(new Uint8Array());
-        await domains.readRecords();
         const held = new Map(planes?.map(({ domainId, state }) => [domainId, state]));
-        await domains.loadPlanes(domains.all.filter(({ id, published }) => behindBy(held.get(id), published) !== 0));
-        const others = await Promise.all(domains.all.map(async (domain) => statusOf(domains, domain, held)));
-        const { realmId, coordinator } = realm;
+        await readPlanes(domains, held);
+        const others = await Promise.all(domains.all.map(async (domain) => statusOf(realm, domains, domain, held)));
+        const { realmId, membership } = realm;
         const { damaged } = await realm.records.members();
         const own = await ownStatus(context, repository, realm);
-        const hasAgentPlanes = planes !== undefined;
-        return { realmId, coordinator: coordinator.location, domains: [own, ...others], hasAgentPlanes, damaged };
+        return {
+          realmId,
+          coordinator: membership.coordinator,
+          cache: await cacheStatus(realm),
+          domains: [own, ...others],
+          hasAgentPlanes: planes !== undefined,
+          damaged,
+        };
       } finally {
         await domains.close();
       }
     }),
   );
+}
+
+/** Reads the records, and the planes that the agent does not have as they are published. */
+async function readPlanes(domains: Domains, held: ReadonlyMap<string, PlaneState>): Promise<void> {
+  const isMissing = (domain: Domain): boolean =>
+    behindBy(held.get(domain.id), domain.published) !== 0 && !domains.isCurrent(domain);
+  await domains.readRecords();
+  await domains.loadPlanes(domains.all.filter(isMissing));
+  // A domain that publishes meanwhile may remove the files that its last record named.
+  if (!domains.all.some(isMissing)) return;
+  await domains.readRecords();
+  await domains.loadPlanes(domains.all.filter(isMissing));
 }
 
 /** How many publications a plane is behind. Undefined: it is not known, or the plane is not an earlier one. */
@@ -93,6 +122,7 @@ function behindBy(held: PlaneState | undefined, published: PublishedState | unde
 }
 
 async function statusOf(
+  realm: OpenRealm,
   domains: Domains,
   domain: Domain,
   heldPlanes: ReadonlyMap<string, PlaneState>,
@@ -100,16 +130,23 @@ async function statusOf(
   const { id: domainId, member, published } = domain;
   const held = heldPlanes.get(domainId);
   const behind = behindBy(held, published);
-  const known = { domainId, ...member, isSelf: false, published, unpublished: undefined, held, behind };
   const isCurrent = behind === 0 || domains.isCurrent(domain);
+  const planeProblem = isCurrent || published === undefined ? undefined : domains.planeProblem(domain);
+  const plane = { published, isCurrent, planeProblem, unpublished: undefined, held, behind };
+  const known = { domainId, ...member, isSelf: false, ...plane };
   try {
     // An empty question: whether it answers.
     await domains.ask(domain, new Uint8Array(), DEADLINE_MS);
     const reachedBy = (await domains.peerOf(domain.id)) instanceof RepositoryPeer ? 'repository' : 'agent';
-    return { ...known, isCurrent, reachedBy, problem: domain.problem };
+    const isUnderWay = await isPlaneUnderWay(realm, domainId, domains.filesOf(domainId));
+    return { ...known, isUnderWay, reachedBy, problem: domain.problem };
   } catch (error) {
     if (!(error instanceof LdmError)) throw error;
-    return { ...known, isCurrent, reachedBy: undefined, problem: domain.problem ?? error.message };
+    // A directory shows the planes of all members; a domain that cannot be asked does not show its own.
+    const { planes } = realm.coordinator;
+    const isUnderWay =
+      planes !== undefined && (await isPlaneUnderWay(realm, domainId, { names: async () => planes.names(domainId) }));
+    return { ...known, isUnderWay, reachedBy: undefined, problem: domain.problem ?? error.message };
   }
 }
 
@@ -134,8 +171,32 @@ async function ownStatus(
     problem: member === undefined ? 'its record is gone: join the realm again' : whyNotOriginal(member, backend),
     published,
     isCurrent: unpublished === 0,
+    planeProblem: undefined,
+    isUnderWay: await isPlaneUnderWay(realm, domainId, planeFilesOf(realm, repository)),
     unpublished,
     held: undefined,
     behind: undefined,
   };
+}
+
+/**
+ * Whether a plane file of a domain is there, or is being written, that its record does not name yet: the domain is
+ * publishing it, or its process was killed in between. False also if that cannot be seen from here: of a realm on
+ * ZooKeeper, only complete files can, and only if the domain can be asked.
+ */
+async function isPlaneUnderWay(
+  { coordinator, records }: OpenRealm,
+  domainId: string,
+  files: Pick<PlaneFiles, 'names'>,
+): Promise<boolean> {
+  try {
+    const unfinished = (await coordinator.planes?.unfinished(domainId)) ?? [];
+    const newest = newestSequence([...(await files.names()), ...unfinished]);
+    // Only now, so that a publication that has ended meanwhile does not count.
+    const record = await records.stateToReplace(domainId);
+    return newest > (record?.value?.sequence ?? 0);
+  } catch (error) {
+    if (error instanceof LdmError) return false;
+    throw error;
+  }
 }

@@ -18,6 +18,7 @@ export function countNoun(value: number, noun: string): string {
 }
 
 function pluralOf(noun: string): string {
+  if (noun.endsWith('x')) return `${noun}es`;
   return /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
 }
 

@@ -1,6 +1,6 @@
 import { type ByteString, bytesOf, byteStringFromBytes } from '../../core/util/byte-string.ts';
 import { ByteReader } from '../../core/format/byte-reader.ts';
-import type { Fragment, RangeBox } from './range-box.ts';
+import type { Fragment, RangeBox, RangeSpan } from './range-box.ts';
 
 /** A box is six numbers: the lowest and highest time, path and size. A path is its index in a sorted list. */
 const BOX_NUMBERS = 6;
@@ -86,6 +86,24 @@ export class BoxTree {
       return false;
     };
     return descend(this.#levels.length - 1, 0);
+  }
+
+  /** The smallest box around the leaves that overlap a box, and their number. Undefined: none does. */
+  spanIn(box: RangeBox): RangeSpan | undefined {
+    let leaves = 0;
+    const span = [Infinity, -Infinity, Infinity, -Infinity, Infinity, -Infinity];
+    this.some(box, (leaf) => {
+      leaves++;
+      for (let number = 0; number < BOX_NUMBERS; number++) {
+        const value = this.leafBoxes[leaf * BOX_NUMBERS + number]!;
+        span[number] = number % 2 === 0 ? Math.min(span[number]!, value) : Math.max(span[number]!, value);
+      }
+      return false;
+    });
+    if (leaves === 0) return undefined;
+    const [timeFrom, timeTo, first, last, sizeFrom, sizeTo] = span as [number, number, number, number, number, number];
+    const path = [bytesOf(this.paths[first]!), bytesOf(this.paths[last]!)] as const;
+    return { leaves, timeMs: [timeFrom, timeTo], path, sizeBytes: [sizeFrom, sizeTo] };
   }
 
   #indicesOf(path: RangeBox['path']): [number, number] {

@@ -24,7 +24,7 @@ export type { ErasableFilter, FilterName, MembershipFilter, MergeableFilter } fr
 export { murmur3 } from '../../core/util/murmur3.ts';
 export type { CounterBits } from './packed-counters.ts';
 export { pathsFrom } from './range-box.ts';
-export type { Place, RangeBox, RangeEntry } from './range-box.ts';
+export type { Place, RangeBox, RangeEntry, RangeSpan } from './range-box.ts';
 export { RangeTree } from './range-tree.ts';
 export type { RangeTreeOptions } from './range-tree.ts';
 export { SharedCountingFilter } from './shared-counting-filter.ts';

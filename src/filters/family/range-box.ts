@@ -23,6 +23,14 @@ export interface RangeBox {
   readonly sizeBytes?: readonly [number, number] | undefined;
 }
 
+/** Leaves of a `RangeTree`, and the smallest box around them. */
+export interface RangeSpan {
+  readonly leaves: number;
+  readonly timeMs: readonly [number, number];
+  readonly path: readonly [Uint8Array, Uint8Array];
+  readonly sizeBytes: readonly [number, number];
+}
+
 /** The range of all paths that begin with these bytes. It may include one more path, the first after them. */
 export function pathsFrom(prefix: Uint8Array): readonly [Uint8Array, Uint8Array] {
   let length = prefix.length;

@@ -12,6 +12,7 @@ import {
   type Place,
   type RangeBox,
   type RangeEntry,
+  type RangeSpan,
   weightOf,
 } from './range-box.ts';
 import { logOfMiss } from './bloom-slice.ts';
@@ -178,6 +179,14 @@ export class RangeTree implements MembershipFilter {
     let count = 0;
     this.#tree().boxes.some(box, () => ++count < 0);
     return count;
+  }
+
+  /**
+   * The leaves that overlap the box, with the smallest box around them: the files that the tree may mean are in both.
+   * Undefined: there is no file in the box.
+   */
+  spanIn(box: RangeBox): RangeSpan | undefined {
+    return this.#tree().boxes.spanIn(box);
   }
 
   /** Probability that `mayHold` is true for a box that overlaps leaves and an id of none of their files. */

@@ -2,8 +2,8 @@ import type { Domain } from './open-peer.ts';
 import { CorruptDataError } from '../../core/errors.ts';
 import { PeerError } from '../coordination/realm-errors.ts';
 import { ID_BYTES } from '../../core/ldm/positions.ts';
-import { mayHave } from '../planes/held-planes.ts';
-import type { HeldPlane } from '../planes/held-planes.ts';
+import { planeVerdict } from '../planes/held-planes.ts';
+import type { HeldPlane, PlaneVerdict } from '../planes/held-planes.ts';
 import { KeptPlanes } from '../planes/kept-planes.ts';
 import { MAX_ASKED_IDS } from '../agents/peer.ts';
 import type { Answer, Peer, PlaneFiles } from '../agents/peer.ts';
@@ -96,7 +96,7 @@ export class Domains {
   /** Whether a domain may have a chunk, by the plane that was loaded. */
   mayHave(domain: Domain, id: Uint8Array): boolean {
     const held = this.#planes.ask(id).find(({ domainId }) => domainId === domain.id);
-    return mayHave(held, domain.published, 0);
+    return planeVerdict(held, domain.published, 0) !== 'no';
   }
 
   /** Returns what the planes that were loaded say about ids of 20 bytes, one after another in `ids`. */
@@ -109,20 +109,26 @@ export class Domains {
     return await this.#ownAgent.askPlanes(ids);
   }
 
-  /**
-   * Returns for each id the domains that may have the chunk. Unless planes were loaded, it asks this domain's agent, or
-   * loads them.
-   */
+  /** Returns for each id the domains that may have the chunk, by `verdicts`. */
   async candidates(ids: readonly Uint8Array[]): Promise<Domain[][]> {
-    const found: Domain[][] = [];
+    const verdicts = await this.verdicts(ids);
+    return verdicts.map((ofId) => this.#all.filter((_, index) => ofId[index] !== 'no'));
+  }
+
+  /**
+   * Returns for each id what the planes of all domains say, in their order. Unless planes were loaded, it asks this
+   * domain's agent, or loads them.
+   */
+  async verdicts(ids: readonly Uint8Array[]): Promise<PlaneVerdict[][]> {
+    const verdicts: PlaneVerdict[][] = [];
     for (let first = 0; first < ids.length; first += MAX_ASKED_IDS) {
       const part = ids.slice(first, first + MAX_ASKED_IDS);
       const planes = await this.#askAnyPlanes(Buffer.concat(part));
       const byDomain = new Map(planes.map((held) => [held.domainId, held]));
       for (const index of part.keys())
-        found.push(this.#all.filter(({ id, published }) => mayHave(byDomain.get(id), published, index)));
+        verdicts.push(this.#all.map(({ id, published }) => planeVerdict(byDomain.get(id), published, index)));
     }
-    return found;
+    return verdicts;
   }
 
   /**

@@ -1,7 +1,7 @@
 import { LdmError } from '../../core/errors.ts';
 import { RangeTree } from '../../filters/family/range-tree.ts';
 import { pathsFrom } from '../../filters/family/range-box.ts';
-import type { RangeBox } from '../../filters/family/range-box.ts';
+import type { RangeBox, RangeSpan } from '../../filters/family/range-box.ts';
 import type { PlaneFiles } from '../agents/peer.ts';
 import { rangesName } from '../planes/range-names.ts';
 import { byteStringOf, bytesOf } from '../../core/util/byte-string.ts';
@@ -26,6 +26,10 @@ type RangeVerdict = 'maybe' | 'none' | 'unknown';
 export interface DomainRange {
   readonly domain: Domain;
   readonly verdict: RangeVerdict;
+  /** How many boxes the domain has published. Undefined: none about its present snapshots. */
+  readonly boxes: number | undefined;
+  /** With `maybe`: the boxes that overlap the range, and what is around their files. */
+  readonly span: RangeSpan | undefined;
 }
 
 /** Opens what a member has sealed. */
@@ -54,17 +58,16 @@ export class Ranges {
   }
 
   get domains(): DomainRange[] {
-    return [...this.#trees].map(([domain, tree]) => ({ domain, verdict: this.#verdictOf(tree) }));
+    return [...this.#trees].map(([domain, tree]) => {
+      const span = tree?.spanIn(this.#box);
+      const verdict = tree === undefined ? 'unknown' : span === undefined ? 'none' : 'maybe';
+      return { domain, verdict, boxes: tree?.leafCount, span };
+    });
   }
 
   /** Whether no file of the domain in the range has this chunk. */
   readonly isLeftOut = (domain: Domain, id: Uint8Array): boolean =>
     this.#trees.get(domain)?.mayHold(this.#box, id) === false;
-
-  #verdictOf(tree: RangeTree | undefined): RangeVerdict {
-    if (tree === undefined) return 'unknown';
-    return tree.mayHold(this.#box) ? 'maybe' : 'none';
-  }
 }
 
 /** Undefined: none for the snapshots of its state, or it cannot be read. */

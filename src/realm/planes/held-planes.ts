@@ -18,13 +18,23 @@ const HEX_256 = hexPattern(FILE_ID_BYTES);
 const HEX_BYTES = /^(?:[0-9a-f]{2})*$/;
 
 /**
- * Whether a domain may have chunk `index`. Only the plane of what the domain has published last can say no.
+ * What a plane says about a chunk: `no` is certain for what the domain has published. `unknown`: there is no plane of
+ * that, so the domain is asked as if it said `maybe`.
+ */
+export type PlaneVerdict = 'maybe' | 'no' | 'unknown';
+
+/**
+ * What is known of chunk `index`. Only the plane of what the domain has published last can say no.
  * @param held - undefined: there is no plane of the domain
  * @param published - as the caller has read it; undefined: it is not known
  */
-export function mayHave(held: HeldPlane | undefined, published: PlaneState | undefined, index: number): boolean {
-  if (held === undefined || published === undefined || !isSamePlane(held.state, published)) return true;
-  return ((held.maybe[index >>> 3]! >>> (index & 7)) & 1) === 1;
+export function planeVerdict(
+  held: HeldPlane | undefined,
+  published: PlaneState | undefined,
+  index: number,
+): PlaneVerdict {
+  if (held === undefined || published === undefined || !isSamePlane(held.state, published)) return 'unknown';
+  return ((held.maybe[index >>> 3]! >>> (index & 7)) & 1) === 1 ? 'maybe' : 'no';
 }
 
 /** Returns what an agent answers, for JSON. */

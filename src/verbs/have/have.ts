@@ -1,10 +1,8 @@
 import { SourceError } from '../../core/errors.ts';
-import { currentDirectory } from '../../core/files/paths/current-directory.ts';
-import { absolutePath } from '../../core/files/paths/root-paths.ts';
-import { followLink, listNames } from '../../core/files/source/source-files.ts';
-import { readMetadata } from '../../core/files/source/source-metadata.ts';
+import { filesBelow } from '../../core/files/source/files-below.ts';
+import type { FileBelow } from '../../core/files/source/files-below.ts';
 import type { FilterState } from '../../core/ldm/filter-state.ts';
-import { byteStringOf, joinPath } from '../../core/util/byte-string.ts';
+import { byteStringOf } from '../../core/util/byte-string.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { Pacer } from '../../core/util/pacer.ts';
@@ -61,13 +59,6 @@ interface SearchServices {
   readonly onFile: (file: SoughtFile) => void;
 }
 
-interface FileToSeek {
-  readonly path: ByteString;
-  /** Where it is. */
-  readonly place: ByteString;
-  readonly sizeBytes: number;
-}
-
 class ContentSearch {
   readonly result: { -readonly [Name in keyof HaveResult]: HaveResult[Name] } = {
     files: 0,
@@ -86,22 +77,18 @@ class ContentSearch {
     this.#pacer = new Pacer(context);
   }
 
-  /** A symlink that was named is followed, others are not: they have no content. */
   async run(named: ByteString): Promise<void> {
-    const open = [named];
-    for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    const report = (path: ByteString, error: unknown, isNamed: boolean): void => this.#report(path, error, isNamed);
+    for (const file of filesBelow(named, report)) {
       try {
-        const place = path === named ? (followLink(absolute(path)) ?? absolute(path)) : absolute(path);
-        const { type, sizeBytes } = readMetadata(place);
-        if (type === 'file') await this.#seek({ path, place, sizeBytes });
-        else if (type === 'directory') for (const child of childrenOf(path)) open.push(child);
+        await this.#seek(file);
       } catch (error) {
-        this.#report(path, error, path === named);
+        this.#report(file.path, error, file.path === named);
       }
     }
   }
 
-  async #seek({ path, place, sizeBytes }: FileToSeek): Promise<void> {
+  async #seek({ path, place, sizeBytes }: FileBelow): Promise<void> {
     const isThere = await this.#isThere(place);
     const { result } = this;
     result.files += 1;
@@ -132,16 +119,4 @@ class ContentSearch {
     this.result.unreadable += 1;
     this.#context.onNotice?.({ kind: 'source-problem', path, during: 'read', message: error.message });
   }
-}
-
-/** In reverse order, since the last one is taken first. */
-function childrenOf(path: ByteString): ByteString[] {
-  return listNames(absolute(path))
-    .map((name) => joinPath(path, name))
-    .reverse();
-}
-
-/** An absolute path must work even if the current directory was deleted. */
-function absolute(path: ByteString): ByteString {
-  return absolutePath(path, path.startsWith('/') ? path : currentDirectory());
 }

@@ -63,6 +63,9 @@ describe(`boxes (seed ${SEED})`, () => {
           const missed = inside.flatMap((file) => [...file.chunkIds]).filter((id) => !loaded.mayHold(box, id));
           expect(missed).toEqual([]);
           expect(loaded.leavesIn(box)).toBe(tree.leavesIn(box));
+          const span = loaded.spanIn(box);
+          expect(span?.leaves ?? 0).toBe(tree.leavesIn(box));
+          expect(inside.filter((each) => span === undefined || !isIn(span, each))).toEqual([]);
         }
       }),
       { numRuns: inSoak(40, 12) },

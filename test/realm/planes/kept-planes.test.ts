@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PlaneSet } from '../../../src/core/ldm/planes.ts';
 import type { AnswerCache } from '../../../src/realm/agents/answer-cache.ts';
 import { CachedAnswers } from '../../../src/realm/agents/cached-answers.ts';
-import { decodeHeldPlanes, encodeHeldPlanes, mayHave } from '../../../src/realm/planes/held-planes.ts';
+import { decodeHeldPlanes, encodeHeldPlanes, planeVerdict } from '../../../src/realm/planes/held-planes.ts';
 import type { HeldPlane } from '../../../src/realm/planes/held-planes.ts';
 import { KeptPlanes } from '../../../src/realm/planes/kept-planes.ts';
 import { fakeAnswer } from '../../support/fake-agent-service.ts';
@@ -126,7 +126,7 @@ describe('what planes say', () => {
 
   it('is a no only for a 0 of the plane that was published last', () => {
     const says = (published = state): boolean[] =>
-      Array.from({ length: 9 }, (_, index) => mayHave(held, published, index));
+      Array.from({ length: 9 }, (_, index) => planeVerdict(held, published, index) !== 'no');
     expect(says()).toEqual([true, false, true, false, false, false, false, false, true]);
     expect(says({ ...state, liveCount: 9 })).toEqual(says());
     const others = [
@@ -137,7 +137,7 @@ describe('what planes say', () => {
       { checksum: 'cd'.repeat(32) },
     ];
     for (const other of others) expect(says({ ...state, ...other })).not.toContain(false);
-    expect([mayHave(undefined, state, 1), mayHave(held, undefined, 1)]).toEqual([true, true]);
+    expect([planeVerdict(undefined, state, 1), planeVerdict(held, undefined, 1)]).toEqual(['unknown', 'unknown']);
   });
 
   it('is read as it was written, and refused if it is about other chunks', () => {

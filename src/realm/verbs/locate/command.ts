@@ -16,16 +16,20 @@ interface LocateFlags {
 const DETAILS = `
 A chunk is sought in the filter of this repository first, and then in what the other members of its realm have published
 (see \`ldm realm join\`). Domains that may have it are asked, all at the same time, and their answers are exact. What a
-domain has published says no only if it is up to date: otherwise the domain is asked.
+domain has published says no only if it is up to date: otherwise the domain is asked. Of a directory, each file is one line
+with the number of its chunks in each domain.
 
 With --range, domains that have published that none of their files in these ranges has a chunk (\`ldm realm publish --ranges\`)
-are asked only if no other domain has it. Without a target, the domains are listed.`;
+are asked only if no other domain has it. Without a target, it says which domains may have such files, and what is around them.`;
 
 export function defineLocate(program: Command, runner: CommandRunner): void {
   program
     .command('locate')
     .description('Show where chunks are, here and in the other domains of the realm, and which snapshots need them.')
-    .argument('[target]', 'a chunk id, SNAPSHOT:path of a file in a snapshot, or a file, which is cut as by a backup')
+    .argument(
+      '[target]',
+      'a chunk id, SNAPSHOT:path of a file or directory in a snapshot, or a file or directory, whose files are cut as by a backup',
+    )
     .addOption(
       new Option(
         '--ask <whom>',
@@ -34,7 +38,10 @@ export function defineLocate(program: Command, runner: CommandRunner): void {
         .choices(['maybe', 'all'])
         .default('maybe'),
     )
-    .option('--explain', 'show how the filter finds each chunk: positions, counters, link position, compared chunks')
+    .option(
+      '--explain',
+      'show how each chunk is found: positions, counters, link position and compared chunks in the filter, and which planes say maybe',
+    )
     .option(
       '--range <ranges>',
       'ask domains with files of these times, paths and sizes first: time=FROM..TO,path=BEGINNING,size=FROM..TO',
@@ -47,6 +54,7 @@ export function defineLocate(program: Command, runner: CommandRunner): void {
         examples: [
           ['ldm locate photo.jpg', 'where are the chunks of this file?'],
           ['ldm locate latest:home/me/photo.jpg', 'the same for a file in a snapshot'],
+          ['ldm locate ~/photos', 'which domains have the files of this directory?'],
           ['ldm locate --range time=2026-01-01..2026-02-01,size=1GiB..', 'which domains may have such files?'],
           ['ldm locate --explain 2fd4e1c67a2d28fced849ee1bb76e7391b93eb12', 'one chunk, step by step'],
         ],
@@ -54,6 +62,7 @@ export function defineLocate(program: Command, runner: CommandRunner): void {
         meanings: {
           0: 'success: every chunk was found',
           1: 'error, or a chunk was not found and a domain that may have it did not answer',
+          3: 'every chunk was found, but files of a directory could not be read',
           5: 'a chunk is definitely absent from the realm',
         },
       }),
@@ -68,8 +77,8 @@ export function defineLocate(program: Command, runner: CommandRunner): void {
         const report = new LocateReport(output);
         const given = target === undefined ? undefined : pathInputs([target])[0]!;
         const options = { target: given, ask: flags.ask, explains: flags.explain === true, range: flags.range };
-        const result = await locate(context, options, report.visit);
-        report.finish(result);
+        const result = await locate(context, options, report.visit, report.visitFile);
+        report.finish(result, target !== undefined);
         return exitCodeOfLocate(result);
       }),
     );

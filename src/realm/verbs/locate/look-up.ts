@@ -1,6 +1,7 @@
 import type { OpenedState } from '../../../core/repository/opened-state.ts';
 import type { CachedAnswers } from '../../agents/cached-answers.ts';
 import type { KnownChunk } from '../../agents/peer.ts';
+import type { PlaneVerdict } from '../../planes/held-planes.ts';
 import type { Domains } from '../../domains/domains.ts';
 import type { Domain } from '../../domains/open-peer.ts';
 import { answerOf } from '../../domains/repository-peer.ts';
@@ -13,6 +14,14 @@ interface ForeignPlace {
   readonly isRemembered: boolean;
 }
 
+/** What the plane of a domain has said about a chunk. */
+export interface PlaneAnswer {
+  readonly domain: Domain;
+  readonly said: PlaneVerdict;
+  /** Whether the domain has published that none of its files in the range has the chunk. */
+  readonly isLeftOut: boolean;
+}
+
 /** What is known about a chunk in the realm. */
 export interface LookedUp {
   readonly id: Uint8Array;
@@ -23,6 +32,8 @@ export interface LookedUp {
   readonly unanswered: ReadonlyMap<string, string>;
   /** `absent` is certain: every domain has said so exactly. */
   readonly verdict: 'found' | 'absent' | 'unknown';
+  /** Of all other domains, with `explains`. */
+  readonly planes: readonly PlaneAnswer[] | undefined;
 }
 
 export interface LookUpOptions {
@@ -31,6 +42,8 @@ export interface LookUpOptions {
    * about every chunk, as the paper describes it.
    */
   readonly ask: 'maybe' | 'all';
+  /** Also tells what the planes say, and reads them for that even if all domains are asked. */
+  readonly explains?: boolean | undefined;
   /** How long to wait for each exact answer. */
   readonly deadlineMs: number;
   /**
@@ -43,7 +56,7 @@ export interface LookUpOptions {
 }
 
 /** The domains that a look-up can query. */
-type Askable = Pick<Domains, 'all' | 'unknown' | 'candidates' | 'ask' | 'answers'>;
+export type Askable = Pick<Domains, 'all' | 'unknown' | 'verdicts' | 'ask' | 'answers'>;
 
 /** How many questions a domain gets at once. */
 const IDS_PER_QUESTION = 1000;
@@ -62,10 +75,15 @@ export async function lookUp(
   const answers = await domains.answers();
   const memory = options.usesMemory === true ? answers : undefined;
   const questions = new Questions();
-  const candidates = options.ask === 'all' ? undefined : await domains.candidates(ids);
+  const asksAll = options.ask === 'all';
+  const verdicts = asksAll && options.explains !== true ? undefined : await domains.verdicts(ids);
   for (const [index, result] of results.entries()) {
-    const maybe = candidates?.[index] ?? domains.all;
-    const asked = maybe.filter((domain) => options.isLeftOut?.(domain, result.id) !== true);
+    const said = verdicts?.[index];
+    const isLeftOut = (domain: Domain): boolean => options.isLeftOut?.(domain, result.id) === true;
+    if (options.explains === true)
+      result.planes = domains.all.map((domain, nth) => ({ domain, said: said![nth]!, isLeftOut: isLeftOut(domain) }));
+    const maybe = asksAll ? domains.all : domains.all.filter((_, nth) => said?.[nth] !== 'no');
+    const asked = maybe.filter((domain) => !isLeftOut(domain));
     const remembered = await Promise.all(asked.map(async ({ id }) => memory?.recall(id, result.id)));
     for (const [nth, domain] of asked.entries()) {
       const answer = remembered[nth];
@@ -134,6 +152,7 @@ class Result {
   readonly own: KnownChunk | undefined;
   readonly elsewhere: ForeignPlace[] = [];
   readonly unanswered = new Map<string, string>();
+  planes: readonly PlaneAnswer[] | undefined;
 
   constructor(id: Uint8Array, opened: OpenedState) {
     this.id = id;
@@ -148,9 +167,9 @@ class Result {
 
   /** `unknown`: domains that cannot be asked, because their records cannot be read. */
   finish(unknown: ReadonlyMap<string, string>): LookedUp {
-    const { id, own, elsewhere, isFound } = this;
+    const { id, own, elsewhere, isFound, planes } = this;
     const unanswered = isFound ? this.unanswered : new Map([...this.unanswered, ...unknown]);
     const verdict = isFound ? 'found' : unanswered.size > 0 ? 'unknown' : 'absent';
-    return { id, own, elsewhere, unanswered, verdict };
+    return { id, own, elsewhere, unanswered, verdict, planes };
   }
 }

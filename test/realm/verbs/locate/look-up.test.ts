@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Domain } from '../../../../src/realm/domains/open-peer.ts';
@@ -5,7 +6,9 @@ import { lookUp } from '../../../../src/realm/verbs/locate/look-up.ts';
 import type { LookedUp } from '../../../../src/realm/verbs/locate/look-up.ts';
 import { PeerError } from '../../../../src/realm/coordination/realm-errors.ts';
 import type { KnownChunk } from '../../../../src/realm/agents/peer.ts';
+import type { PlaneVerdict } from '../../../../src/realm/planes/held-planes.ts';
 import type { OpenedState } from '../../../../src/core/repository/opened-state.ts';
+import { testProperty } from '../../../support/property.ts';
 
 const ID = Buffer.alloc(20, 7);
 const PLACE: KnownChunk = {
@@ -46,7 +49,7 @@ async function look({ answers, maybe = [], unknown = new Map(), isWhole = true }
   const askable: Parameters<typeof lookUp>[1] = {
     all,
     unknown,
-    candidates: async (ids) => ids.map(() => all.filter(({ member }) => maybe.includes(member.name))),
+    verdicts: async (ids) => ids.map(() => all.map(({ member }) => (maybe.includes(member.name) ? 'maybe' : 'no'))),
     ask: async ({ member }) => {
       asked.push(member.name);
       const answer = answers[member.name];
@@ -82,3 +85,49 @@ describe('a chunk that is looked up in a realm', () => {
     expect(found.unanswered.size).toBe(1);
   });
 });
+
+interface GivenDomain {
+  readonly said: PlaneVerdict;
+  readonly isLeftOut: boolean;
+  readonly has: boolean;
+}
+
+testProperty(
+  'an explanation says of each domain what its plane said, and those that did not say no are asked first',
+  async (check) => {
+    const said = fc.constantFrom('maybe' as const, 'no' as const, 'unknown' as const);
+    const domain = fc.record({ said, isLeftOut: fc.boolean(), has: fc.boolean() });
+    const run = async (given: readonly GivenDomain[]): Promise<void> => {
+      const all = given.map((_, index) => domainOf('abcdef'[index]!));
+      const asked: number[] = [];
+      const askable: Parameters<typeof lookUp>[1] = {
+        all,
+        unknown: new Map(),
+        verdicts: async (ids) => ids.map(() => given.map((each) => each.said)),
+        ask: async (each) => {
+          const index = all.indexOf(each);
+          asked.push(index);
+          return [given[index]!.has ? PLACE : undefined];
+        },
+        answers: async () => undefined,
+      };
+      const isLeftOut = (each: Domain): boolean => given[all.indexOf(each)]!.isLeftOut;
+      const options = { ask: 'maybe', deadlineMs: 300_000, isLeftOut } as const;
+      const [plain] = await lookUp(empty(true), askable, [ID], options);
+      expect(plain!.planes).toBeUndefined();
+      const askedPlain = asked.splice(0);
+      const [found] = await lookUp(empty(true), askable, [ID], { ...options, explains: true });
+      // To explain changes nothing else.
+      expect({ ...found, planes: undefined }).toEqual(plain);
+      expect(asked).toEqual(askedPlain);
+      expect(found!.planes!.map((each) => [each.domain, each.said, each.isLeftOut])).toEqual(
+        given.map((each, index) => [all[index], each.said, each.isLeftOut]),
+      );
+      const first = [...given.keys()].filter((index) => given[index]!.said !== 'no' && !given[index]!.isLeftOut);
+      const isFoundFirst = first.some((index) => given[index]!.has);
+      expect(asked.slice(0, first.length)).toEqual(first);
+      expect(asked.length).toBe(isFoundFirst ? first.length : given.length);
+    };
+    await check(fc.asyncProperty(fc.array(domain, { maxLength: 6 }), run));
+  },
+);

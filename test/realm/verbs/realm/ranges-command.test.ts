@@ -1,4 +1,4 @@
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -62,6 +62,42 @@ it(`locate --range tells which domains may have such files (seed ${SEED})`, asyn
   expect(await verdicts(run, `path=${path},time=2019-01-01..`)).toEqual({ ...nothing, a: 'maybe', b: 'none' });
   const text = await run(['-r', 'c', 'locate', '--range', 'time=2026-01-01..']);
   expect(text.stdout).toContain('a: has none in the range, as it has published');
+});
+
+it('locate --range without a target says what it has found, and nothing of chunks', async () => {
+  const { run, directory } = await makeRealm();
+  const file = join(directory, 'of-b', 'file');
+  const text = await run(['-r', 'c', 'locate', '--range', 'time=2026-01-01..']);
+  expect(text.stdout).toContain('b: may have files in the range, in 1 of its 1 box');
+  expect(text.stdout).toContain(`  path     ${file} to ${file}`);
+  expect(text.stdout).toContain('1 of 2 other domains may have files in the range');
+  expect(text.stdout).not.toContain('0 chunks');
+  const { stdout } = await run(['-r', 'c', 'locate', '--json', '--range', 'time=2026-01-01..']);
+  const { ranges } = parseJsonLines(stdout).find(({ message_type }) => message_type === 'summary')!;
+  const time = NEW.toISOString();
+  const span = {
+    time_from: time,
+    time_to: time,
+    size_from: 20_000,
+    size_to: 20_000,
+    path_first: file,
+    path_last: file,
+  };
+  expect(ranges).toContainEqual(expect.objectContaining({ domain: 'b', boxes: 1, overlapping: 1, span }));
+  expect(ranges).toContainEqual({ domain: 'a', domain_id: expect.any(String), verdict: 'none', boxes: 1 });
+  // With a target, the ranges only decide who is asked.
+  const sought = await run(['-r', 'c', 'locate', '--range', 'time=2026-01-01..', 'of-b/file']);
+  expect(sought.stdout).not.toContain('  path ');
+  expect(sought.stdout).toContain('left out unless no other domain has a chunk');
+});
+
+it('locate --range without a target fails if the realm cannot be asked', async () => {
+  const { run, directory } = await makeRealm();
+  renameSync(join(directory, 'coordinator'), join(directory, 'away'));
+  expect(await run(['-r', 'c', 'locate', '--range', 'size=1..'])).toMatchObject({ code: 1, stdout: '' });
+  await run(['-r', 'alone', 'init']);
+  const alone = await run(['-r', 'alone', 'locate', '--range', 'size=1..']);
+  expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining('created without a realm')]);
 });
 
 it('a domain that is left out is asked if nobody else has a chunk, so nothing is said to be absent that is there', async () => {

@@ -66,7 +66,7 @@ function addRareOptions(command: Command): Command {
     .addOption(offlineOption())
     .option(
       '--rely-on <domain>',
-      'store nothing that this domain of the realm has: it keeps that for this repository',
+      'experimental: store nothing that this domain of the realm has, which keeps it for this repository; without that domain, those files cannot be restored (docs/domains.md)',
       textValue,
     )
     .option(

@@ -13,12 +13,16 @@ interface AdoptFlags {
 const DETAILS = `
 \`ldm backup --rely-on DOMAIN\` leaves data to another domain of the realm. This command copies that data to this
 repository. The other domain then no longer keeps it for this one. \`ldm snapshots\` shows which snapshots rely on
-whom; those that no longer do get new ids.`;
+whom; those that no longer do get new ids.
+
+Lending is experimental. It can cost the files that were left to a domain, if that is lost; space there, because a hold
+keeps all of its chunks as long as one of them is needed; and time, because each of these chunks is fetched when it is
+read. docs/domains.md says more. A full adoption ends all of this.`;
 
 export function defineAdopt(program: Command, runner: CommandRunner): void {
   program
     .command('adopt')
-    .description('Copy to this repository what other domains of the realm keep for it.')
+    .description('Copy to this repository what other domains of the realm keep for it (experimental).')
     .option('--from <domain>', 'only what this domain keeps (default: everything)', textValue)
     .option('-n, --dry-run', 'change nothing, only print how much would be copied')
     .addHelpText('after', DETAILS)

@@ -10,7 +10,7 @@ export function defineRealmLeave(realm: Command, runner: CommandRunner): void {
     .addHelpText(
       'after',
       formatHelpFooter({
-        examples: [['ldm realm leave', 'before the repository is given up']],
+        examples: [['ldm realm leave', 'before the repository is removed']],
         exitCodes: REPOSITORY_EXIT_CODES,
       }),
     )
@@ -27,7 +27,10 @@ export function defineRealmForget(realm: Command, runner: CommandRunner): void {
   realm
     .command('forget')
     .description('Remove the records of a member whose repository is gone.')
-    .option('--release-holds', 'also give up the chunks that this repository keeps for it')
+    .option(
+      '--release-holds',
+      'also give up the chunks that this repository keeps for it (experimental: holds, see `ldm adopt --help`)',
+    )
     .argument('<domain>', 'its name, or at least four digits of its id, as `ldm realm status` prints them')
     .addHelpText(
       'after',

@@ -1,10 +1,11 @@
 import Table from 'cli-table3';
-import stringWidth from 'string-width';
+import { COLUMN_GAP, alignLines } from './aligned-rows.ts';
 import { isAsciiOnly } from './locale.ts';
+import { layOutNarrow } from './narrow-table.ts';
+import type { ShortenedColumn } from './narrow-table.ts';
 
 /** cli-table3 compares each cell with every row above it: 20,000 rows took 40 s. */
 const LAID_OUT_ROWS_MAX = 1000;
-const COLUMN_GAP = '  ';
 
 const NO_BORDERS = {
   top: '',
@@ -29,15 +30,36 @@ interface TableOptions {
   /** Indexes of the columns that contain numbers. */
   readonly rightAligned?: readonly number[];
   readonly indent?: string;
+  /** The columns that are shortened, in this order, in a terminal that is too narrow. */
+  readonly shortened?: readonly ShortenedColumn[];
+  /** The columns of the terminal; undefined if the output does not go to one, so that no line is too long. */
+  readonly columns?: number | undefined;
 }
 
 /** Formats columns without borders, so that both people and `awk` can read the table. */
 export function formatTable(rows: readonly (readonly string[])[], options: TableOptions = {}): string {
-  const lines = rows.length > LAID_OUT_ROWS_MAX ? alignLines(rows, options) : layOutLines(rows, options);
-  return lines.map((line) => `${options.indent ?? ''}${line}`.trimEnd()).join('\n');
+  const { head, rightAligned = [], indent = '', shortened = [], columns = terminalColumns() } = options;
+  const narrow =
+    columns === undefined
+      ? undefined
+      : layOutNarrow({
+          lines: head === undefined ? rows : [head, ...rows],
+          hasHead: head !== undefined,
+          rightAligned,
+          shortened,
+          columns: columns - indent.length,
+        });
+  const lines = narrow ?? layOutLines(rows, options);
+  return lines.map((line) => `${indent}${line}`.trimEnd()).join('\n');
+}
+
+/** A terminal of unknown width has 0 columns. */
+function terminalColumns(): number | undefined {
+  return process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : undefined;
 }
 
 function layOutLines(rows: readonly (readonly string[])[], { head, rightAligned }: TableOptions): string[] {
+  if (rows.length > LAID_OUT_ROWS_MAX) return alignLines(head === undefined ? rows : [head, ...rows], rightAligned);
   const columnCount = Math.max(0, ...rows.map((row) => row.length), head?.length ?? 0);
   const table = new Table({
     chars: NO_BORDERS,
@@ -51,34 +73,14 @@ function layOutLines(rows: readonly (readonly string[])[], { head, rightAligned 
   return table.toString().split('\n');
 }
 
-/** The same layout for tables of any length. Cells must not contain line breaks. */
-function alignLines(rows: readonly (readonly string[])[], { head, rightAligned }: TableOptions): string[] {
-  const lines = head === undefined ? rows : [head, ...rows];
-  const widths: number[] = [];
-  for (const line of lines) {
-    for (const [column, cell] of line.entries()) widths[column] = Math.max(widths[column] ?? 0, widthOf(cell));
-  }
-  const pad = (cell: string, column: number): string => {
-    const padding = ' '.repeat(widths[column]! - widthOf(cell));
-    return rightAligned?.includes(column) === true ? padding + cell : cell + padding;
-  };
-  return lines.map((line) => line.map(pad).join(COLUMN_GAP));
-}
-
-const PRINTABLE_ASCII = /^[ -~]*$/;
-
-/** Returns the width of a text in terminal columns. */
-function widthOf(cell: string): number {
-  return PRINTABLE_ASCII.test(cell) ? cell.length : stringWidth(cell);
-}
-
 /** Formats a heading with figures below it. */
 export function formatSection(heading: string, rows: readonly (readonly string[])[]): string {
   return `${heading}\n${formatTable(rows, { indent: '  ' })}`;
 }
 
-/** Draws a bar of at most `width` columns for a value. The smallest value above 0 is still visible. */
+/** Draws a bar of at most `width` columns, or a third of a terminal. The smallest value above 0 is still visible. */
 export function formatBar(value: number, largest: number, width: number): string {
   if (value <= 0 || largest <= 0) return '';
-  return (isAsciiOnly() ? '#' : '█').repeat(Math.max(1, Math.round((value / largest) * width)));
+  const full = Math.min(width, Math.floor((terminalColumns() ?? Infinity) / 3));
+  return (isAsciiOnly() ? '#' : '█').repeat(Math.max(1, Math.round((value / largest) * full)));
 }

@@ -5,6 +5,7 @@ import type { GroupMember } from '../../core/snapshots/snapshot-groups.ts';
 import type { ListedSnapshot } from '../../core/removing/remove-snapshots.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import type { Output } from '../output/output.ts';
+import type { ShortenedColumn } from '../output/narrow-table.ts';
 import { formatTable } from '../output/tables.ts';
 import { countNoun, formatTime, shortId } from '../output/words.ts';
 import { commonFields, describeCommon } from './group-fields.ts';
@@ -18,6 +19,15 @@ interface Column {
   /** Left out if all cells are empty. */
   readonly isOptional?: boolean;
 }
+
+/** In a narrow terminal these columns are shortened, in this order. The ends of paths say most. */
+const SHORTENED: readonly (readonly [head: string, keeps: ShortenedColumn['keeps']])[] = [
+  ['Paths', 'end'],
+  ['Comment', 'start'],
+  ['Relies on', 'start'],
+  ['Tags', 'start'],
+  ['Host', 'start'],
+];
 
 interface SnapshotsReportOptions {
   readonly verbosity: number;
@@ -76,7 +86,11 @@ function columnsOf(full: boolean): Column[] {
       isOptional: true,
     },
     { head: 'Paths', cell: ({ snapshot }) => snapshot.paths.map(displayPath).join(', ') },
-    { head: 'Comment', cell: ({ snapshot }) => escapeForTerminal(snapshot.comment ?? ''), isOptional: true },
+    {
+      head: 'Comment',
+      cell: ({ snapshot }) => escapeForTerminal(snapshot.comment ?? ''),
+      isOptional: true,
+    },
   ];
 }
 
@@ -85,13 +99,19 @@ function formatSnapshots(listings: readonly ListedSnapshot[], columns: readonly 
   const shown = columns.flatMap(({ isOptional }, column) =>
     isOptional === true && cells[column]!.every((text) => text === '') ? [] : [column],
   );
+  const head = shown.map((column) => columns[column]!.head);
   return formatTable(
     listings.map((_, row) => shown.map((column) => cells[column]![row]!)),
     {
-      head: shown.map((column) => columns[column]!.head),
+      head,
+      shortened: shortenedOf(head),
       rightAligned: shown.flatMap((column, index) => (columns[column]!.isNumber === true ? [index] : [])),
     },
   );
+}
+
+function shortenedOf(heads: readonly string[]): ShortenedColumn[] {
+  return SHORTENED.flatMap(([head, keeps]) => (heads.includes(head) ? [{ column: heads.indexOf(head), keeps }] : []));
 }
 
 function describeKeeping({ hold, pinned, keepUntil, deletedUntil }: Snapshot): string {

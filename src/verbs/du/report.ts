@@ -21,7 +21,7 @@ export function reportUsage(output: Output, usages: readonly DiskUsage[]): void 
       formatBytes(onlyHere.storedBytes),
       displayPath(path),
     ]);
-    output.line(formatTable(rows, { head, rightAligned: [0, 1, 2] }));
+    output.line(formatTable(rows, { head, rightAligned: [0, 1, 2], shortened: [{ column: 3, keeps: 'end' }] }));
   }
 }
 

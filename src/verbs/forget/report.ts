@@ -58,7 +58,14 @@ function formatGroup({ kept, removed }: ForgottenGroup): string {
     formatBytes(onlyHere.storedBytes),
     why,
   ]);
-  return formatTable(rows, { head: ['', 'ID', 'Time', 'Tags', 'Only here', 'Reasons'], rightAligned: [4] });
+  return formatTable(rows, {
+    head: ['', 'ID', 'Time', 'Tags', 'Only here', 'Reasons'],
+    rightAligned: [4],
+    shortened: [
+      { column: 5, keeps: 'start' },
+      { column: 3, keeps: 'start' },
+    ],
+  });
 }
 
 function reasonsOf({ reasons, protection }: KeptInGroup): string[] {

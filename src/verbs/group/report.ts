@@ -23,7 +23,8 @@ export function reportGroups(output: Output, listing: GroupListing): void {
   ]);
   const counts = ['Packs', 'Data', 'Capacity', 'Full', 'Chunks max', 'Weight'];
   const head = ['Group', 'State', ...counts, ...(copies > 1 ? ['Metadata'] : []), 'Place'];
-  output.line(formatTable(rows, { head, rightAligned: [2, 3, 4, 5, 6, 7] }));
+  const shortened = [{ column: head.length - 1, keeps: 'end' }] as const;
+  output.line(formatTable(rows, { head, rightAligned: [2, 3, 4, 5, 6, 7], shortened }));
   output.message('summary', {
     groups: groups.length,
     ...rulesFields(listing),

@@ -31,6 +31,10 @@ function formatKeys(keys: readonly ListedKey[], full: boolean): string {
   ]);
   return formatTable(rows, {
     head: ['ID', 'Created', 'Host', 'User', 'Role', ...(hasEpochs ? ['Epoch'] : []), 'Label'],
+    shortened: [
+      { column: hasEpochs ? 6 : 5, keeps: 'start' },
+      { column: 2, keeps: 'start' },
+    ],
   });
 }
 

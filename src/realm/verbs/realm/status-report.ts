@@ -23,7 +23,7 @@ export function reportRealm(output: Output, status: RealmStatus): void {
   output.line(`realm ${realmId.slice(0, 10)}, coordinator ${escapeForTerminal(coordinator)}`);
   if (cache !== undefined) output.line(describeCache(cache));
   const head = ['Domain', 'ID', 'Reached by', 'Gen', 'Seq', 'Chunks', 'Plane', 'Agent has', 'Place'];
-  output.line(formatTable(rows, { head, rightAligned: [3, 4, 5] }));
+  output.line(formatTable(rows, { head, rightAligned: [3, 4, 5], shortened: [{ column: 8, keeps: 'end' }] }));
   if (!hasAgentPlanes && domains.length > 1)
     output.line('no agent of this repository answers: each command reads the planes of the others itself');
   for (const { name, problem, planeProblem } of domains) {

@@ -13,7 +13,7 @@ const LISTED_MAX = 20;
 
 /** Counts the attributes and owners that a restore could not set. */
 export class AttributeTally {
-  /** Entries that lack anything. */
+  /** Entries that lack anything but their owner: without root, all belong to the user. */
   entryCount = 0;
   readonly #policy: TargetPolicy;
   readonly #countsOwners: boolean;
@@ -41,7 +41,7 @@ export class AttributeTally {
     const skipped = skippedAttributes(entry, this.#policy.attributes);
     const lacksOwner = this.#countsOwners && !this.#hasOwner(entry);
     if (failed.length === 0 && skipped.length === 0 && !lacksOwner) return undefined;
-    this.entryCount += 1;
+    if (failed.length > 0 || skipped.length > 0) this.entryCount += 1;
     for (const unset of skipped) this.#count(unset);
     if (lacksOwner) this.#count({ name: 'owner', reason: 'privilege' });
     const listed = failed.filter((unset) => {

@@ -1,5 +1,6 @@
 import { EXIT_FAILURE, EXIT_INCOMPLETE, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import { displayPath, escapeForTerminal } from '../../console/output/display-path.ts';
+import type { UnsetCount } from './attribute-tally.ts';
 import type { RestoreAction, RestoreResult, RestoredEntry } from './restore.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { formatDuration } from '../../core/util/format-time.ts';
@@ -103,12 +104,18 @@ function describeFailed({ filesFailed, directoriesFailed, othersFailed }: Restor
   return failed.length < 3 ? failed.join(' and ') : `${failed.slice(0, -1).join(', ')} and ${failed.at(-1)}`;
 }
 
-/** Describes what entries lack beside their contents. */
+/** Says whom the entries of other users belong to, which is expected without root, and what entries lack otherwise. */
 function describeUnset({ attributesIncomplete, attributesUnset }: RestoreResult): string[] {
-  if (attributesIncomplete === 0) return [];
-  const needRoot = attributesUnset.filter(({ reason }) => reason === 'privilege');
+  const isOwner = ({ name, reason }: UnsetCount): boolean => name === 'owner' && reason === 'privilege';
+  const owned = attributesUnset.filter(isOwner).map(({ count }) => {
+    const verb = count === 1 ? 'belongs' : 'belong';
+    return `${countNoun(count, 'entry')} of other users or groups ${verb} to you now: only root can set owners`;
+  });
+  if (attributesIncomplete === 0) return owned;
+  const needRoot = attributesUnset.filter((unset) => unset.reason === 'privilege' && !isOwner(unset));
   const others = attributesUnset.filter(({ reason }) => reason !== 'privilege');
   const lines = [
+    ...owned,
     `${countNoun(attributesIncomplete, 'entry')} ${attributesIncomplete === 1 ? 'was' : 'were'} restored incompletely:`,
   ];
   if (needRoot.length > 0) lines.push(`  only root can set ${needRoot.map(describeUnsetCount).join(', ')}`);
@@ -116,7 +123,7 @@ function describeUnset({ attributesIncomplete, attributesUnset }: RestoreResult)
   return lines;
 }
 
-function describeUnsetCount({ name, count }: RestoreResult['attributesUnset'][number]): string {
+function describeUnsetCount({ name, count }: UnsetCount): string {
   return `${escapeForTerminal(name)} (${formatCount(count)})`;
 }
 

@@ -56,8 +56,9 @@ export interface RestoreResult {
   /** The patterns that matched nothing, as the user typed them. */
   readonly includesUnmatched: readonly string[];
   readonly excludesUnmatched: readonly string[];
-  /** Entries that lack attributes, flags or their owner, and what they lack. Not all of them are among the problems. */
+  /** Entries that lack attributes or flags. Not all of them are among the problems. */
   readonly attributesIncomplete: number;
+  /** What they lack; and the owners, which only root can set. */
   readonly attributesUnset: readonly UnsetCount[];
   readonly problems: readonly RestoreProblem[];
   /** What other domains gave. Only with `fromDomains`. */

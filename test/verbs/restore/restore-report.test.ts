@@ -78,6 +78,20 @@ describe('reportRestore', () => {
     expect(remark).toBe('dry run: nothing was written');
   });
 
+  it('does not call entries incomplete because they belong to the user who restored them', () => {
+    const owner = { name: 'owner', reason: 'privilege', count: 631 };
+    expect(remarksOf({ attributesUnset: [owner] }).slice(1)).toEqual([
+      '631 entries of other users or groups belong to you now: only root can set owners',
+    ]);
+    const capability = { name: 'security.capability', reason: 'privilege', count: 1 };
+    const counts = { attributesIncomplete: 1, attributesUnset: [{ ...owner, count: 1 }, capability] };
+    expect(remarksOf(counts).slice(1)).toEqual([
+      '1 entry of other users or groups belongs to you now: only root can set owners',
+      '1 entry was restored incompletely:',
+      '  only root can set security.capability (1)',
+    ]);
+  });
+
   it('speaks of one thing as of one', () => {
     const one = remarkOf({ filesRestored: 1, directoriesRestored: 1, othersRestored: 1 });
     expect(one).toMatch(/^restored 1 file, 1 directory, 1 link or special file \(/);

@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import { omitUndefined } from './omit-undefined.ts';
-import { collect, collectTags, timeValue } from './option-values.ts';
+import { collect, collectTags } from './option-values.ts';
+import { comparedTimeValue } from './span-values.ts';
 
 /** The options that select snapshots. */
 export interface SnapshotFilterFlags {
@@ -22,8 +23,12 @@ export function addSnapshotFilters(command: Command): Command {
       'only snapshots with this tag, or with all of a,b; if repeated, with any of them',
       collectTags,
     )
-    .option('--since <time>', 'only snapshots made at this time or later, such as 2026-01-31', timeValue)
-    .option('--before <time>', 'only snapshots made before this time', timeValue);
+    .option(
+      '--since <time>',
+      'only snapshots made at this time or later, such as 7d (ago), 2w, yesterday or 2026-01-31',
+      comparedTimeValue,
+    )
+    .option('--before <time>', 'only snapshots made before this time', comparedTimeValue);
 }
 
 export function snapshotFilterOf({ host: hosts, path, tag: tags, since, before }: SnapshotFilterFlags): SnapshotFilter {

@@ -10,14 +10,18 @@ const UNITS = { y: 'years', m: 'months', d: 'days', h: 'hours' } as const;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** Parses `1y5m7d2h`: years, months, days and hours, each at most once. Returns undefined if the text is no such span. */
+/**
+ * Parses `1y5m2w7d2h`: years, months, weeks, days and hours, each at most once. A week is 7 days. Returns undefined if
+ * the text is no such span.
+ */
 export function parseCalendarSpan(text: string): CalendarSpan | undefined {
   const span = { years: 0, months: 0, days: 0, hours: 0 };
   const seen = new Set<string>();
-  const rest = text.trim().replaceAll(/(\d{1,6})([ymdh])/g, (_, count: string, unit: keyof typeof UNITS) => {
+  const rest = text.trim().replaceAll(/(\d{1,6})([ymwdh])/g, (_, count: string, unit: 'w' | keyof typeof UNITS) => {
     if (seen.has(unit)) return '?';
     seen.add(unit);
-    span[UNITS[unit]] = Number(count);
+    if (unit === 'w') span.days += 7 * Number(count);
+    else span[UNITS[unit]] += Number(count);
     return '';
   });
   return rest === '' && Object.values(span).some((value) => value > 0) ? span : undefined;

@@ -111,7 +111,11 @@ describe('a retention policy', () => {
 });
 
 describe('a span', () => {
-  it.each(['', '0d', '1w', '1d1d', '-1d', '1', 'd', '1d x', '1.5d'])('is not %j', (text) => {
+  it.each(['', '0d', '0w', '1w1w', '1d1d', '-1d', '1', 'd', '1d x', '1.5d'])('is not %j', (text) => {
     expect(parseCalendarSpan(text)).toBeUndefined();
+  });
+
+  it('has weeks of seven days', () => {
+    expect(parseCalendarSpan('1y2w3d')).toEqual({ years: 1, months: 0, days: 17, hours: 0 });
   });
 });

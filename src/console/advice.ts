@@ -168,6 +168,7 @@ export const HINTS_ABOUT: Readonly<Record<SubjectAdviceCode, (subject: string) =
   'unpin-snapshot': (id) =>
     `Nothing was deleted. \`ldm unpin ${id.slice(0, 8)}\` removes the pin; then repeat the command.`,
   'undelete-snapshot': (id) => `Nothing was deleted now. \`ldm undelete ${id.slice(0, 8)}\` brings it back.`,
+  'bring-back-snapshot': (id) => `\`ldm undelete ${id.slice(0, 8)}\` brings it back.`,
   'unmount-stale': (directory) => `Run \`fusermount3 -u ${directory}\`, then this command again.`,
   'import-from-base': (directory) =>
     `Nothing was saved. If the archive was made with paths relative to ${directory}, add \`--base ${directory}\`.`,

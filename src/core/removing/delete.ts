@@ -3,6 +3,7 @@ import type { BackendError } from '../errors.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { waitingContext } from '../session/context.ts';
+import { deletedSnapshots, idBeforeDelete } from '../session/deleted-snapshot.ts';
 import { withRepository } from '../session/session.ts';
 import { beginPhase } from '../session/progress.ts';
 import type { OperationContext } from '../session/context.ts';
@@ -139,15 +140,13 @@ async function selectExisting(
     return select(context, found, options);
   } catch (error) {
     if (!(error instanceof SnapshotNotFoundError)) throw error;
-    const { listings } = await repository.files.readSnapshots({ deleted: true });
     const isGone = (name: string): boolean => isIdPrefix(name) && !found.listings.some(({ id }) => id.startsWith(name));
     const names = options.selectors.filter(isGone);
-    const gone = listings.find(({ id, snapshot: { replaces } }) =>
-      names.some((name) => id.startsWith(name) || replaces?.startsWith(name) === true),
-    );
+    const [gone] = await deletedSnapshots(repository.files, names);
     if (gone === undefined) throw error;
-    throw new SnapshotNotFoundError(`snapshot ${gone.id.slice(0, 8)} is already deleted`, {
-      advice: { code: 'undelete-snapshot', subject: gone.id },
+    const id = idBeforeDelete(gone);
+    throw new SnapshotNotFoundError(`snapshot ${id.slice(0, 8)} is already deleted`, {
+      advice: { code: 'undelete-snapshot', subject: id },
       cause: error,
     });
   }

@@ -6,6 +6,7 @@ import type { OpenedConfig } from '../repository/config-file.ts';
 import { Repository } from '../repository/repository.ts';
 import { SHARED_WAIT_MS } from './context.ts';
 import type { OperationContext } from './context.ts';
+import { explainDeleted } from './deleted-snapshot.ts';
 import { extension, extensionOf } from './extension.ts';
 import type { BorrowedChunkReader } from './extension.ts';
 import { groupReporter } from './group-reporter.ts';
@@ -72,7 +73,8 @@ class Session {
   /** Releases everything after a failure. Returns the error to report. */
   async fail(failure: unknown): Promise<unknown> {
     this.#reportGroups();
-    const reported = await this.repository.explain(failure);
+    const explained = await explainDeleted(this.repository.files, failure);
+    const reported = await this.repository.explain(explained);
     // The first error is the one to report.
     await this.repository.close().catch(() => undefined);
     await this.#borrowed.close();

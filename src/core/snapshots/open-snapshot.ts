@@ -6,6 +6,7 @@ import type { PathInput } from '../util/byte-string.ts';
 import { bytesOf } from '../util/byte-string.ts';
 import { withRepository } from '../session/session.ts';
 import type { OperationContext } from '../session/context.ts';
+import { explainDeleted } from '../session/deleted-snapshot.ts';
 import { SnapshotReader } from './snapshot-reader.ts';
 import type { ReadServices } from './snapshot-file.ts';
 import { TreeCache } from './tree-cache.ts';
@@ -85,6 +86,14 @@ export class RepositoryReader {
     return new SnapshotReader(this.#services, listing);
   }
 
+  /**
+   * Returns the error to report for a snapshot that was not found: it may have been deleted.
+   * @internal
+   */
+  async explain(failure: unknown): Promise<unknown> {
+    return await explainDeleted(this.#repository.files, failure);
+  }
+
   /** Releases the lock. Reads that are under way fail. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -135,7 +144,8 @@ export async function openSnapshot(context: OperationContext, options: OpenSnaps
     const path = bytesOf(parseSelector(options.selector).path);
     return Object.assign(reader, { path, close: async () => repository.close() });
   } catch (error) {
+    const explained = await repository.explain(error);
     await repository.close();
-    throw error;
+    throw explained;
   }
 }

@@ -4,6 +4,7 @@ import { byteStringOf, textOf } from '../util/byte-string.ts';
 import { isInFuture } from '../util/calendar-span.ts';
 import { formatTime } from '../util/format-time.ts';
 import type { Caller } from '../session/caller.ts';
+import { UnknownIdError } from '../session/deleted-snapshot.ts';
 import { lostMessage } from '../repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import { PREFIX_DIGITS_MIN, listingsNear } from './listings-by-id.ts';
@@ -207,9 +208,11 @@ function findById(
   }
   const [found] = matches;
   if (found === undefined) {
-    const kind = deleted ? 'id of a deleted snapshot' : 'snapshot id';
-    throw new SnapshotNotFoundError(`no ${kind} begins with ${prefix}${describeSuccessor(listings, prefix)}`, {
-      advice: { code: deleted ? 'list-deleted-snapshots' : 'list-snapshots' },
+    const described = `begins with ${prefix}${describeSuccessor(listings, prefix)}`;
+    if (!deleted)
+      throw new UnknownIdError(prefix, `no snapshot id ${described}`, { advice: { code: 'list-snapshots' } });
+    throw new SnapshotNotFoundError(`no id of a deleted snapshot ${described}`, {
+      advice: { code: 'list-deleted-snapshots' },
     });
   }
   if (matchesFilter(found.snapshot, filter)) return found;

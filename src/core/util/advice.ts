@@ -116,4 +116,5 @@ export type SubjectAdviceCode =
   | 'list-files'
   | 'unpin-snapshot'
   | 'undelete-snapshot'
+  | 'bring-back-snapshot'
   | 'unmount-stale';

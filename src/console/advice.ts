@@ -106,6 +106,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'Leave out --allow-other, or have an administrator add the line user_allow_other to /etc/fuse.conf.',
   'free-space-and-repeat-restore': 'Free some space and run the restore again with `--overwrite if-changed`.',
   'name-target': 'Nothing was restored. Add `--target .` if you mean it.',
+  'name-target-directory':
+    'Nothing was restored. Name a directory, in which a file keeps its name. To write one file under another name, use `ldm dump SNAPSHOT:PATH -o FILE`.',
   'name-directory-to-equal':
     'Name a directory of the snapshot and the directory to make equal to it: `ldm restore latest:data/docs --target DIR --delete`. With --include, only what the patterns select is deleted.',
   'name-one-target': 'Give --target or --original.',

@@ -52,6 +52,7 @@ export type AdviceCode =
   | 'free-space-and-repeat-restore'
   | 'name-sources'
   | 'name-target'
+  | 'name-target-directory'
   | 'name-one-target'
   | 'name-directory-to-equal'
   | 'use-exported-filter'

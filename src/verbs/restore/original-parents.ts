@@ -3,7 +3,7 @@ import { openDirectoryPath } from '../../core/files/paths/directory-path.ts';
 import { finishTargetDirectory } from '../../core/files/target/target-directory.ts';
 import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
 import { identityAt } from '../../core/files/target/target-removal.ts';
-import { makeTargetParent, makeTargetRoot } from '../../core/files/target/target-writer.ts';
+import { makeTargetParent, makeTargetRoot } from '../../core/files/target/target-root.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { TreeStep } from '../../core/repository/tree-walk.ts';
 import { joinPath } from '../../core/util/byte-string.ts';

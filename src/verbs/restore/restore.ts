@@ -2,7 +2,7 @@ import { UsageError } from '../../core/errors.ts';
 import { hasNanosecondTimes } from '../../core/files/native/native.ts';
 import { createTargetPolicy } from '../../core/files/target/target-policy.ts';
 import { identityAt } from '../../core/files/target/target-removal.ts';
-import { makeTargetRoot } from '../../core/files/target/target-writer.ts';
+import { makeTargetRoot } from '../../core/files/target/target-root.ts';
 import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { Snapshot, SnapshotSummary } from '../../core/format/snapshot.ts';

@@ -3,7 +3,7 @@ import type { DirectoryPath } from '../../core/files/paths/directory-path.ts';
 import { OWNER_SEARCH, assertNotClosed, grantAccess } from '../../core/files/target/target-access.ts';
 import { hasDefaultAcl, removeInheritedAcl } from '../../core/files/target/target-attributes.ts';
 import { findTargetDirectory, makeTargetDirectory } from '../../core/files/target/target-directory.ts';
-import { findTargetRoot } from '../../core/files/target/target-writer.ts';
+import { findTargetRoot } from '../../core/files/target/target-root.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 
 /** Where a directory is, and whether nothing can exist in it yet: this restore creates it. */

@@ -129,7 +129,7 @@ describe('a file', () => {
 
   test.each([
     ['absent', 'no such file or directory (ENOENT)'],
-    ['.', 'illegal operation on a directory (EISDIR)'],
+    ['.', 'it is a directory'],
   ])('that cannot be read (%s) is named', async (name, reason) => {
     const path = join(directory, name);
     const failed = read({ options: { passwordFile: path } });

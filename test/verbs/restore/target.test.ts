@@ -37,6 +37,27 @@ it.each([
   expect(readFileSync(join(source, 'sub', 'deep', 'c'), 'utf8')).toBe('sub/deep/c');
 });
 
+it.each([true, false])(
+  'says that a target is a file, or below one, and writes nothing (dry run: %s)',
+  async (dryRun) => {
+    const { context, source } = await makeSaved();
+    const file = join(source, 'a');
+    const before = describeTree(source);
+    const into = async (target: string): Promise<unknown> => restore(context, { selector: 'latest', target, dryRun });
+    const advice = { code: 'name-target-directory' };
+    await expect(into(file)).rejects.toMatchObject({
+      message: `cannot restore to ${file}: it is a file, not a directory`,
+      advice,
+    });
+    await expect(into(join(file, 'x', 'y'))).rejects.toMatchObject({
+      message: `cannot restore to ${file}/x/y: ${file} is a file, not a directory`,
+      advice,
+    });
+    await expect(into('/dev/null')).rejects.toThrow('cannot restore to /dev/null: it is not a directory');
+    expect(describeTree(source)).toEqual(before);
+  },
+);
+
 it('refuses options that contradict each other before it reads the repository', async () => {
   const missing = await makeTestRepository();
   rmSync(join(missing.directory, 'repository'), { recursive: true });

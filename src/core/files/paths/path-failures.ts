@@ -44,6 +44,7 @@ function detailsOf({ path, cause }: PathFailure): PathErrorDetails {
 export function reasonOf(cause: unknown): string {
   if (typeof cause === 'string') return cause;
   const errno = errnoOf(cause);
+  if (errno === 'EISDIR') return 'it is a directory';
   const number = (cause as NodeJS.ErrnoException | undefined)?.errno;
   const text = number === undefined ? undefined : getSystemErrorMap().get(number)?.[1];
   if (errno !== undefined && text !== undefined) return `${text} (${errno})`;

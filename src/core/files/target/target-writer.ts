@@ -1,30 +1,18 @@
-import {
-  closeSync,
-  constants,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
-import type { BigIntStats, Stats } from 'node:fs';
+import { closeSync, constants, lstatSync, openSync, readlinkSync, symlinkSync } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import type { TargetError } from '../../errors.ts';
 import type { TreeEntry } from '../../format/tree/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
-import { byteStringFromBytes, fsPath, textOf } from '../../util/byte-string.ts';
+import { fsPath } from '../../util/byte-string.ts';
 import { makeDevice } from '../native/device-number.ts';
 import { nativeCalls } from '../native/native.ts';
 import { targetError } from '../paths/path-failures.ts';
-import { parentOf } from '../paths/root-paths.ts';
 import type { EntryMetadata, MetadataTarget } from './target-metadata.ts';
 import { applyMetadata, applyMetadataByPath } from './target-metadata.ts';
 import type { TargetPolicy } from './target-policy.ts';
 import { removeOtherXattrs } from './target-attributes.ts';
 import { placeOverClaim, placeTarget, removeIfPossible, replaceTarget, temporaryPathBeside } from './target-names.ts';
 import type { FilePlace } from './target-names.ts';
-import { makeDirectories } from '../../util/make-directories.ts';
 
 /** Until a file is finished, it may have to be opened again. */
 const OWNER_WRITES = 0o200;
@@ -36,59 +24,6 @@ interface SpecialOutcome {
   readonly skipped: 'socket' | 'device' | undefined;
   /** Metadata that could not be set on the new file. */
   readonly failure: TargetError | undefined;
-}
-
-/**
- * Creates the directory to restore into, with its parents, and returns whether it is new. With `isPrivate`, only we can
- * access a new one for now. `path`: its real path. Symlinks in the path of the target are followed, symlinks inside the
- * target are not.
- */
-export function makeTargetRoot(
-  path: ByteString,
-  { isPrivate }: { readonly isPrivate: boolean },
-): { readonly path: ByteString; readonly isNew: boolean } {
-  try {
-    const lastMode = isPrivate ? 0o700 : 0o777;
-    const made = makeDirectories(path, { mode: 0o777, lastMode, toFs: (inner) => fsPath(inner as ByteString) });
-    return { path: byteStringFromBytes(realpathSync.native(fsPath(path), 'buffer')), isNew: made !== undefined };
-  } catch (cause) {
-    throw targetError({ operation: 'create the target directory', path, cause });
-  }
-}
-
-/**
- * Like `makeTargetRoot`, but creates nothing: returns whether the directory exists. Throws TargetError if it could not be
- * created.
- */
-export function findTargetRoot(path: ByteString): boolean {
-  for (let inner = path; ; inner = parentOf(inner)) {
-    const stats = existingStats(path, inner);
-    if (stats === undefined && inner !== '/') continue;
-    if (stats?.isDirectory() === true) return inner === path;
-    throw targetError({ operation: 'create the target directory', path, cause: `${textOf(inner)} is not a directory` });
-  }
-}
-
-function existingStats(path: ByteString, inner: ByteString): Stats | undefined {
-  try {
-    return statSync(fsPath(inner), { throwIfNoEntry: false });
-  } catch (cause) {
-    throw targetError({ operation: 'create the target directory', path, cause });
-  }
-}
-
-/**
- * Creates a directory above the one to restore into, which only we can access for now. Returns false if it exists, also
- * as a symlink to a directory. Throws TargetError.
- */
-export function makeTargetParent(path: ByteString): boolean {
-  try {
-    mkdirSync(fsPath(path), 0o700);
-    return true;
-  } catch (cause) {
-    if (statSync(fsPath(path), { throwIfNoEntry: false })?.isDirectory() === true) return false;
-    throw targetError({ operation: 'create the target directory', path, cause });
-  }
 }
 
 /**

@@ -16,12 +16,12 @@ import { readMetadata } from '../../../../src/core/files/source/source-metadata.
 import { readLinkTarget } from '../../../../src/core/files/source/source-files.ts';
 import { createTargetPolicy } from '../../../../src/core/files/target/target-policy.ts';
 import { finishTargetDirectory, makeTargetDirectory } from '../../../../src/core/files/target/target-directory.ts';
+import { makeTargetRoot } from '../../../../src/core/files/target/target-root.ts';
 import {
   createSpecial,
   createSymlink,
   createTargetFile,
   finishTargetFile,
-  makeTargetRoot,
   readTargetLink,
   readTargetStats,
 } from '../../../../src/core/files/target/target-writer.ts';

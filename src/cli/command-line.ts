@@ -20,7 +20,10 @@ export async function runCommandLine(
     return { exitCode: runner.exitCode, summary: runner.output?.lastFields, runner };
   } catch (error) {
     runner.output?.flush();
-    const failure = withExitCode(await describe(error, commandNamesIn(program, words)), runner.failureExitCode);
+    const failure = withExitCode(
+      await describe(error, commandNamesIn(program, words), runner.output?.verbosity),
+      runner.failureExitCode,
+    );
     if (!silent) await print(failure, words, runner.output?.json);
     const { exitCode, message } = failure;
     return { exitCode, message, summary: runner.output?.lastFields, runner };
@@ -34,9 +37,9 @@ export async function reportFailure(error: unknown, words: readonly string[]): P
   return failure.exitCode;
 }
 
-async function describe(error: unknown, commandNames: readonly string[]): Promise<Failure> {
+async function describe(error: unknown, commandNames: readonly string[], verbosity?: number): Promise<Failure> {
   const { describeFailure } = await import('./error-report.ts');
-  return describeFailure(error, ['ldm', ...commandNames, '--help'].join(' '));
+  return describeFailure(error, ['ldm', ...commandNames, '--help'].join(' '), verbosity);
 }
 
 /** `exitCode`: of an error that has none of its own. */

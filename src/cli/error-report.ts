@@ -10,8 +10,11 @@ import {
 import { hintFor } from '../console/advice.ts';
 import { escapeForTerminal } from '../console/output/display-path.ts';
 import { reasonOf } from '../core/files/paths/path-failures.ts';
+import { withoutIds } from '../console/reports/without-ids.ts';
 import { pathFields } from '../console/output/byte-fields.ts';
 import { OutputClosedError } from '../console/output/output.ts';
+import { FOREIGN_COMMANDS } from './foreign-commands.ts';
+import { usageProblem } from './usage-sentences.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, exitCodeOfError } from '../console/exit-codes.ts';
 
 /** How to report a command that threw. */
@@ -33,14 +36,10 @@ export function wantsJson(commandLine: readonly string[], environment: NodeJS.Pr
   return commandLine.includes('--json') || /^(1|true)$/.test(environment['LDM_JSON'] ?? '');
 }
 
-/** Splits a message into the problem and its solution: how to write an argument, or a name that was probably meant. */
-const COMMANDER_MESSAGE =
-  /^(?:error: )?(?:command-argument value )?(.*?)(?:(?<= is invalid(?: for argument '.*')?)\. (.*)|\n\((Did you mean .*\?)\))?$/s;
-
 /** Returns the exit code and the message for any thrown value. `helpCommand` is suggested after wrong usage. */
-export function describeFailure(error: unknown, helpCommand = 'ldm --help'): Failure {
+export function describeFailure(error: unknown, helpCommand = 'ldm --help', verbosity = 0): Failure {
   if (error instanceof CommanderError) return describeUsageFailure(error, helpCommand);
-  if (error instanceof LdmError) return describeExpectedFailure(error);
+  if (error instanceof LdmError) return describeExpectedFailure(error, verbosity);
   if (error instanceof OutputClosedError)
     return { exitCode: EXIT_SUCCESS, text: undefined, message: '', hint: undefined };
   if (isCurrentDirectoryGone(error)) {
@@ -67,10 +66,13 @@ function isCurrentDirectoryGone(error: unknown): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).syscall === 'uv_cwd';
 }
 
-function describeExpectedFailure(error: LdmError): Failure {
+function describeExpectedFailure(error: LdmError, verbosity = 0): Failure {
   const message = escapeForTerminal(error.message) + remarkOn(error);
   const hint = hintFor(error) ?? (error instanceof UnsupportedFormatError ? NEWER_HINT : undefined);
-  const lines = [`ldm: ${message}`, ...(hint === undefined ? [] : [escapeForTerminal(hint)])];
+  const lines = [
+    `ldm: ${verbosity > 0 ? message : withoutIds(message)}`,
+    ...(hint === undefined ? [] : [escapeForTerminal(hint)]),
+  ];
   return { exitCode: exitCodeOfError(error), text: lines.join('\n'), message, hint, fields: fieldsOf(error) };
 }
 
@@ -91,31 +93,8 @@ function describeUsageFailure(error: CommanderError, helpCommand: string): Failu
   const seeHelp = `See \`${helpCommand}\`.`;
   if (error.code === 'commander.help')
     return { exitCode: EXIT_USAGE, text: undefined, message: 'no command given', hint: seeHelp };
-  const [, problem = error.message, advice, suggestion] = COMMANDER_MESSAGE.exec(error.message) ?? [];
+  const { problem, advice } = usageProblem(error.message);
   const unknownName = /^unknown command '(.*)'$/.exec(problem)?.[1] ?? '';
-  const hint = FOREIGN_COMMANDS.get(unknownName) ?? advice ?? suggestion ?? seeHelp;
-  return describeExpectedFailure(new UsageError(problem.replaceAll('\n', ' '), { hint }));
+  const hint = FOREIGN_COMMANDS.get(unknownName) ?? advice ?? seeHelp;
+  return describeExpectedFailure(new UsageError(problem, { hint }));
 }
-
-/** What to use instead of a command that restic, borg or kopia has and ldm does not have. */
-export const FOREIGN_COMMANDS: ReadonlyMap<string, string> = new Map([
-  ['break-lock', 'Nobody has to unlock anything: abandoned locks are recognized.'],
-  ['connect', 'Name the repository with -r or LDM_REPOSITORY; there is nothing to connect to.'],
-  ['create', 'Use `ldm backup` to save files, and `ldm init` to create a repository.'],
-  ['export-tar', 'Use `ldm dump`.'],
-  ['extract', 'Use `ldm restore`.'],
-  ['info', 'Use `ldm stats`, or `ldm snapshots`.'],
-  ['list', 'Use `ldm snapshots`, or `ldm ls` for the files of a snapshot.'],
-  ['maintenance', 'Use `ldm compact`; `ldm delete` already frees the space.'],
-  ['migrate', 'Use `ldm copy` for snapshots; the format of a repository needs no migration.'],
-  ['policy', 'Use `ldm forget` for retention, and options of `ldm backup` for the rest.'],
-  ['rebuild-index', 'Use `ldm repair`.'],
-  ['recover', 'Use `ldm repair`, or `ldm undelete` after `ldm delete --no-reclaim`.'],
-  ['recreate', 'Use `ldm copy` to copy snapshots to a repository with other parameters.'],
-  ['rename', 'Use `ldm tag`: snapshots have ids and tags instead of names.'],
-  ['snapshot', 'Use `ldm backup` to make a snapshot, and `ldm snapshots` to list them.'],
-  ['transfer', 'Use `ldm copy`.'],
-  ['umount', 'Use `fusermount3 -u`, or end `ldm mount` with Ctrl+C.'],
-  ['unlock', 'Nobody has to unlock anything: abandoned locks are recognized.'],
-  ['verify', 'Use `ldm check`.'],
-]);

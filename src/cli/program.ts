@@ -15,7 +15,8 @@ export function createProgram(runner: CommandRunner, verbs: readonly Verb[] = VE
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, subcommandTerm: termOf, subcommandDescription: summaryOf })
     // Errors are printed in one place, with our own exit codes.
-    .configureOutput({ outputError: () => {} });
+    .configureOutput({ outputError: () => {}, writeErr: writeHelp })
+    .helpOption('-h, --help', 'print this help');
   defineGlobalOptions(program);
   for (const heading of HEADINGS) {
     program.commandsGroup(`${heading}:`);
@@ -33,6 +34,11 @@ export function createProgram(runner: CommandRunner, verbs: readonly Verb[] = VE
     }),
   );
   return program;
+}
+
+/** Without a command, the help goes to stderr. With `--json`, the error alone does. */
+function writeHelp(text: string): void {
+  if (!process.argv.includes('--json') && !/^(1|true)$/.test(process.env['LDM_JSON'] ?? '')) process.stderr.write(text);
 }
 
 /** The list of commands has only their names. */

@@ -58,6 +58,7 @@ export interface Session {
 /** Creates the backend and starts the progress display. Does not access the repository. */
 export async function openSession(options: GlobalOptions, settings: Settings, output: Output): Promise<Session> {
   interruptionSignal.throwIfAborted();
+  output.verbosity = options.verbose;
   const origin = findPasswordOrigin(options, process.env);
   const isPlain = options.encryption === false;
   assertPlainHasNoPassword(isPlain, options, '--');

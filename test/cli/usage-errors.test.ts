@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createCommandRunner } from '../../src/console/command-runner.ts';
-import { FOREIGN_COMMANDS } from '../../src/cli/error-report.ts';
+import { FOREIGN_COMMANDS } from '../../src/cli/foreign-commands.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
 
@@ -14,11 +14,20 @@ describe('wrong usage', () => {
     [['unlock', '--remove-all'], 'Nobody has to unlock anything'],
     [['extract', '::monday'], 'Use `ldm restore`.'],
     [['backup'], 'no paths given'],
-    [['copy'], "required option '--to <place>' not specified"],
+    [['copy'], '--to <place> is required'],
     [['backup', '--frob', '.'], "unknown option '--frob'"],
-    [['stats', 'extra'], 'too many arguments'],
-    [['restore', 'latest', '--overwrite', 'maybe'], 'Allowed choices are never, if-changed'],
-    [['completion', 'tcsh'], "ldm: 'tcsh' is invalid for argument 'shell'\nAllowed choices are bash, zsh, fish."],
+    [['stats', 'extra'], 'too many arguments: 1 was given, and the command takes none'],
+    [['ls', 'a', 'b', 'c'], 'too many arguments: 3 were given, and the command takes 1'],
+    [['ls'], '<snapshot[:path]> is missing'],
+    [['restore', 'latest', '-t'], '--target needs a value: <directory>'],
+    [['snapshots', '--since', 'noon'], "--since cannot be 'noon'"],
+    [['webdav'], 'Use `ldm mount`'],
+    [['self-update'], 'Update ldm as you installed it'],
+    [
+      ['restore', 'latest', '--overwrite', 'maybe'],
+      "--overwrite cannot be 'maybe'\nGive never, if-changed, if-newer or always.",
+    ],
+    [['completion', 'tcsh'], "ldm: <shell> cannot be 'tcsh'\nGive bash, zsh or fish."],
     [['--lock-wait', '5', 'stats'], 'Give a time span such as 30s'],
     [['init', '--chunk-size', 'big'], 'Give a size such as 64MiB'],
     [['init', '--fpr', '2'], 'Give a rate between 0 and 1'],
@@ -71,7 +80,7 @@ describe('wrong usage', () => {
     const names = new Set(createProgram(createCommandRunner()).commands.map((command) => command.name()));
     for (const [foreign, answer] of FOREIGN_COMMANDS) {
       expect(names).not.toContain(foreign);
-      for (const [, name] of answer.matchAll(/`ldm ([a-z]+)/g)) expect(names).toContain(name);
+      for (const [, name] of answer.matchAll(/`ldm ([a-z-]+)/g)) expect(names).toContain(name);
     }
   });
 
@@ -89,6 +98,13 @@ describe('wrong usage', () => {
     });
     expect(stdout).toBe('');
     expect(code).toBe(2);
+  });
+
+  it.each([[[]], [['key']], [['group']]])('%j without a command is an error alone with --json', async (group) => {
+    const { code, stdout, stderr } = await runLdm([...group, '--json']);
+    expect(JSON.parse(stderr)).toMatchObject({ message_type: 'exit_error', code: 2, message: 'no command given' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect((await runLdm(group)).stderr).toMatch(/^Usage: ldm/);
   });
 
   it('does not drive the terminal with what was mistyped', async () => {

@@ -34,7 +34,7 @@ describe('help', () => {
 describe('wrong usage of filter', () => {
   it.each([
     [['frobnicate'], "unknown command 'frobnicate'"],
-    [['plan'], "required option '--capacity <n>' not specified"],
+    [['plan'], '--capacity <n> is required'],
     [['plan', '--table', '--hashes', '7'], '--table cannot be combined with --hashes'],
     [['plan', '--capacity', 'much'], 'Give a number of chunks such as 100000'],
     [['plan', '--capacity', '40GB', '--chunk-size', '0'], 'Give a size such as 64MiB'],

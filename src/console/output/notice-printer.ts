@@ -3,6 +3,7 @@ import type { Notice } from '../../core/session/notices.ts';
 import type { Output } from './output.ts';
 import { itemFields, pathFields } from './byte-fields.ts';
 import { describeNotice, levelOf } from '../reports/notice-text.ts';
+import { withoutIds } from '../reports/without-ids.ts';
 import { formatCount } from './words.ts';
 
 type FileNotice = Extract<Notice, { readonly kind: 'source-problem' | 'restore-problem' }>;
@@ -26,7 +27,7 @@ export class NoticePrinter {
     const output = this.#output;
     const level = levelOf(notice);
     if ((level === 'lock-wait' || level === 'note') && output.quiet) return;
-    const message = describeNotice(notice);
+    const message = this.#describe(notice);
     if (notice.kind === 'source-problem' || notice.kind === 'restore-problem')
       return this.#printOfFile(notice, message);
     if (notice.kind === 'copy-problem')
@@ -50,6 +51,12 @@ export class NoticePrinter {
     if (hiddenCount > 0 && !this.#printsAll)
       this.#output.problem(`ldm: ... and ${formatCount(hiddenCount)} more (-v lists them all)`, 'notice', {});
     this.#fileLineCount = 0;
+  }
+
+  /** Scripts get all of it, and people with `-v`. */
+  #describe(notice: Notice): string {
+    const message = describeNotice(notice);
+    return this.#printsAll ? message : withoutIds(message);
   }
 
   #printOfFile(notice: FileNotice, message: string): void {

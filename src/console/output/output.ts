@@ -19,6 +19,8 @@ interface OutputOptions {
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
+  /** The number of `-v` options. */
+  verbosity = 0;
   readonly #silent: boolean;
   readonly #streams = [process.stdout, process.stderr];
   /** Node does not destroy these streams when they fail: one that was full remains full. */

@@ -3,6 +3,7 @@ import type { Finding } from '../../core/session/findings.ts';
 import { pathFields } from '../output/byte-fields.ts';
 import { formatCount, shortId } from '../output/words.ts';
 import { fileOf, impactOf, messageOf } from './finding-text.ts';
+import { withoutIds } from './without-ids.ts';
 
 const SHOWN_PATHS = 20;
 
@@ -29,12 +30,12 @@ const OTHERWISE: ReadonlySet<Finding['kind']> = new Set<Finding['kind']>([
 const WHAT_HELPS =
   'For the rest, back up the same files again, which stores what they still contain; then delete the snapshots that `ldm check` still names.';
 
-/** Formats findings as text: grouped by kind, errors first, each with the affected files. */
-export function formatFindings(findings: readonly Finding[]): string[] {
+/** Formats findings as text: grouped by kind, errors first, each with the affected files. Ids of chunks only with `-v`. */
+export function formatFindings(findings: readonly Finding[], verbosity: number): string[] {
   const groups = new Map<string, string[]>();
   for (const finding of findings.toSorted(errorsFirst)) {
     const heading = `${finding.severity}: ${finding.kind}`;
-    groups.set(heading, [...(groups.get(heading) ?? []), formatFinding(finding).join('\n')]);
+    groups.set(heading, [...(groups.get(heading) ?? []), formatFinding(finding, verbosity).join('\n')]);
   }
   return [...groups].flatMap(([heading, members]) => [`${heading} (${formatCount(members.length)})`, ...members]);
 }
@@ -56,8 +57,9 @@ function errorsFirst(left: Finding, right: Finding): number {
   return Number(left.severity === 'warning') - Number(right.severity === 'warning');
 }
 
-function formatFinding(finding: Finding): string[] {
-  const [file, message] = [fileOf(finding), messageOf(finding)];
+function formatFinding(finding: Finding, verbosity: number): string[] {
+  const file = fileOf(finding);
+  const message = verbosity > 0 ? messageOf(finding) : withoutIds(messageOf(finding));
   const { snapshots = [], paths = [], pathCount = paths.length } = impactOf(finding);
   const place = file === undefined || message.includes(file) ? '' : `${escapeForTerminal(file)}: `;
   const lines = [`  ${place}${escapeForTerminal(message)}`];

@@ -7,7 +7,7 @@ import {
   segmentName,
   snapshotName,
 } from '../../core/format/layout.ts';
-import { countNoun } from '../output/words.ts';
+import { countNoun, formatCount } from '../output/words.ts';
 import { describeOlderState } from './older-state-text.ts';
 import type { Disagreement, Finding, Impact, PackProblem } from '../../core/session/findings.ts';
 
@@ -78,12 +78,12 @@ export function messageOf(finding: Finding): string {
       return LOST[finding.outlook];
     case 'reference-count': {
       const examples = finding.differences.map((difference) => `${difference.chunkId} ${describe(difference)}`);
-      return `${finding.differenceCount} chunks differ from the recount: ${examples.join('; ')}`;
+      return `${countNoun(finding.differenceCount, 'chunk')} ${finding.differenceCount === 1 ? 'differs' : 'differ'} from the recount: ${examples.join('; ')}`;
     }
     case 'chunk-missing':
       return finding.chunkCount === 1
         ? `1 chunk that snapshots need is missing or unreadable: ${finding.exampleId}`
-        : `${finding.chunkCount} chunks that snapshots need are missing or unreadable, such as ${finding.exampleId}`;
+        : `${formatCount(finding.chunkCount)} chunks that snapshots need are missing or unreadable, such as ${finding.exampleId}`;
     case 'key-damaged':
       return finding.isUnread
         ? `${finding.reason}; until it can be read, its password opens nothing`
@@ -156,7 +156,7 @@ function describeProblem(problem: PackProblem): string {
     case 'block-unreadable':
       return `the block at offset ${problem.blockOffset} cannot be read: ${problem.reason}`;
     default:
-      return `${problem.chunkCount} chunks in the block at offset ${problem.blockOffset} have wrong content`;
+      return `${countNoun(problem.chunkCount, 'chunk')} in the block at offset ${problem.blockOffset} ${problem.chunkCount === 1 ? 'has' : 'have'} wrong content`;
   }
 }
 
@@ -169,6 +169,6 @@ function describe(difference: Disagreement): string {
     case 'two-locations':
       return 'has two different locations';
     default:
-      return `has ${difference.inFilter} references in the filter, ${difference.recounted} by recount`;
+      return `has ${countNoun(difference.inFilter, 'reference')} in the filter, ${difference.recounted} by recount`;
   }
 }

@@ -72,7 +72,7 @@ async function printTable(output: Output, { capacity, chunkSize, hashes, fpr }: 
 async function printPlan(output: Output, flags: PlanFlags): Promise<void> {
   const { capacity, chunkSize: chunkBytes = DEFAULT_CHUNK_BYTES, hashes, fpr } = flags;
   if (capacity === undefined) {
-    throw new UsageError("required option '--capacity <n>' not specified", { hint: 'Give it, or --table.' });
+    throw new UsageError('--capacity <n> is required', { hint: 'Give it, or --table.' });
   }
   const [{ capacityFor, walkPlan }, { reportPlan }] = await Promise.all([import('./plan.ts'), import('./report.ts')]);
   const chunkCount = 'chunkCount' in capacity ? capacity.chunkCount : capacityFor(capacity.sizeBytes, chunkBytes);

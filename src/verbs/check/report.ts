@@ -116,7 +116,7 @@ function reportFindings(output: Output, findings: readonly Finding[], summary: R
   for (const finding of findings) output.message('finding', findingFields(finding));
   const errorCount = findings.filter(({ severity }) => severity === 'error').length;
   output.message('summary', { num_errors: errorCount, num_warnings: findings.length - errorCount, ...summary });
-  for (const line of output.json ? [] : formatFindings(findings)) output.line(line);
+  for (const line of output.json ? [] : formatFindings(findings, output.verbosity)) output.line(line);
   return errorCount;
 }
 

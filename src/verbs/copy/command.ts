@@ -57,7 +57,7 @@ export function defineCopy(program: Command, runner: CommandRunner): void {
       runner.inSession(async (session, selectors: string[], flags: CopyFlags) => {
         const { to, dryRun } = flags;
         if (to === undefined) {
-          throw new UsageError("required option '--to <place>' not specified", { hint: 'See `ldm copy --help`.' });
+          throw new UsageError('--to <place> is required', { hint: 'See `ldm copy --help`.' });
         }
         const [{ copySnapshots }, { createCopyList, reportCopy, exitCodeOfCopy }, { limitMalloc }] = await Promise.all([
           import('./copy.ts'),

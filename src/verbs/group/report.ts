@@ -69,7 +69,7 @@ function describeRules({ copies, copiesIfRefs }: CopyRules): string {
   const each = copies === 1 ? 'each pack in 1 group' : `each pack in ${formatCount(copies)} groups`;
   if (copiesIfRefs === undefined) return `copies: ${each}`;
   const { refs, copies: many } = copiesIfRefs;
-  return `copies: ${each}, in ${formatCount(many)} if part of it is needed ${formatCount(refs)} times or more`;
+  return `copies: ${each}, in ${formatCount(many)} if part of it is needed ${countNoun(refs, 'time')} or more`;
 }
 
 function rulesFields({ copies, copiesIfRefs }: CopyRules): Record<string, unknown> {

@@ -27,7 +27,7 @@ export function reportRepair(output: Output, { actions, remaining, dryRun, fetch
   if (dryRun) output.remark('dry run: nothing was changed');
   if (remaining.length > 0) {
     output.line(`${countNoun(remaining.length, 'finding')} cannot be repaired:`);
-    for (const line of formatFindings(remaining)) output.line(line);
+    for (const line of formatFindings(remaining, output.verbosity)) output.line(line);
     const helps = whatHelps(remaining);
     if (helps !== undefined) output.line(helps);
   } else if (actions.length === 0 && (fetched?.chunks ?? 0) === 0) {

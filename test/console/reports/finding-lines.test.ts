@@ -14,12 +14,15 @@ function missingChunks(chunkCount: number, impact = nothing): Finding {
 
 describe('formatFindings', () => {
   it('groups by kind, errors before warnings', () => {
-    const lines = formatFindings([
-      { severity: 'warning', kind: 'pack-missing', packId: id, problems: [{ kind: 'missing' }], impact: nothing },
-      missingChunks(1),
-      { severity: 'error', kind: 'segment-damaged', segmentId: id, reason: 'bad' },
-      missingChunks(2),
-    ]);
+    const lines = formatFindings(
+      [
+        { severity: 'warning', kind: 'pack-missing', packId: id, problems: [{ kind: 'missing' }], impact: nothing },
+        missingChunks(1),
+        { severity: 'error', kind: 'segment-damaged', segmentId: id, reason: 'bad' },
+        missingChunks(2),
+      ],
+      1,
+    );
     expect(lines).toEqual([
       'error: chunk-missing (2)',
       `  1 chunk that snapshots need is missing or unreadable: ${chunkId}`,
@@ -31,12 +34,52 @@ describe('formatFindings', () => {
     ]);
   });
 
+  it('names files, and ids of chunks only with -v', () => {
+    const packId = 'ef'.repeat(32);
+    const differences = [{ kind: 'references', chunkId, inFilter: 1, recounted: 2 } as const];
+    const findings: Finding[] = [
+      missingChunks(1),
+      missingChunks(2),
+      { severity: 'error', kind: 'reference-count', name: 'filter/1', differenceCount: 1, differences },
+      {
+        severity: 'error',
+        kind: 'segment-damaged',
+        segmentId: id,
+        reason: `chunk ${chunkId} in pack ${packId} at offset 32 does not match its id`,
+      },
+    ];
+    expect(formatFindings(findings, 0)).toEqual([
+      'error: chunk-missing (2)',
+      '  1 chunk that snapshots need is missing or unreadable',
+      '  2 chunks that snapshots need are missing or unreadable',
+      'error: reference-count (1)',
+      '  filter/1: 1 chunk differs from the recount: one has 1 reference in the filter, 2 by recount',
+      'error: segment-damaged (1)',
+      `  index/${id}: a chunk does not match its id`,
+    ]);
+    const verbose = formatFindings(findings, 1).join('\n');
+    expect(verbose.split(chunkId)).toHaveLength(5);
+    expect(verbose).toContain(packId);
+  });
+
+  it('counts one as one', () => {
+    const problems = [{ kind: 'wrong', blockOffset: 32, chunkCount: 1 }] as unknown as Extract<
+      Finding,
+      { kind: 'pack-damaged' }
+    >['problems'];
+    const text = formatFindings(
+      [{ severity: 'error', kind: 'pack-damaged', packId: id, problems, impact: nothing }],
+      0,
+    );
+    expect(text[1]).toBe(`  packs/ab/${id}: 1 chunk in the block at offset 32 has wrong content`);
+  });
+
   it('names the snapshots and files that are affected, and how many more there are', () => {
     const paths = Array.from({ length: 25 }, (_, index) => ({
       snapshot: id,
       path: byteStringFromText(`f${index}\u001b`),
     }));
-    const text = formatFindings([missingChunks(1, { snapshots: [id], paths, pathCount: 100 })]).join('\n');
+    const text = formatFindings([missingChunks(1, { snapshots: [id], paths, pathCount: 100 })], 0).join('\n');
     expect(text).toContain('affects snapshot abababab\n');
     expect(text).toContain('abababab:f19\\x1b\n');
     expect(text).not.toContain('f20');

@@ -122,7 +122,7 @@ describe('ldm copy', () => {
     const { run, directory, repository, other } = await makeTwoRepositories();
     expect(await run(['copy'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/'--to <place>' not specified/),
+      stderr: expect.stringMatching(/--to <place> is required/),
     });
     const nowhere = join(directory, 'nowhere');
     const missing = await run(['copy', '--to', nowhere]);

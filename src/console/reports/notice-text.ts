@@ -1,6 +1,7 @@
 import type { CopyProblem } from '../../core/session/notices.ts';
 import type { Notice } from '../../core/session/notices.ts';
-import { describeListing, enumerate } from '../../core/snapshots/select-snapshots.ts';
+import { describeListing } from '../../core/snapshots/select-snapshots.ts';
+import { enumerate } from '../../core/snapshots/unmatched-filter.ts';
 import { hintOf } from '../advice.ts';
 import { displayPath } from '../output/display-path.ts';
 import { countNoun, shortId } from '../output/words.ts';
@@ -11,9 +12,15 @@ import { describeOlderState } from './older-state-text.ts';
 /** A problem is an error that costs a source file, or a snapshot of a copy. `note` is weaker than `warning`: nothing is wrong. Scripts read these words. */
 export type NoticeLevel = 'lock-wait' | 'source-problem' | 'copy-problem' | 'warning' | 'note';
 
+const NOTES: ReadonlySet<Notice['kind']> = new Set([
+  'latest-among-groups',
+  'nothing-matches',
+  'wrong-password',
+] as const);
+
 export function levelOf({ kind }: Notice): NoticeLevel {
   if (kind === 'lock-wait' || kind === 'source-problem' || kind === 'copy-problem') return kind;
-  return kind === 'latest-among-groups' || kind === 'wrong-password' ? 'note' : 'warning';
+  return NOTES.has(kind) ? 'note' : 'warning';
 }
 
 export function describeNotice(notice: Notice): string {
@@ -82,7 +89,7 @@ function describe(notice: Notice): string {
     case 'clocks-differ':
       return describeDates(notice);
     case 'disk-full':
-      return `the disk is full: ${notice.packCount} packs with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
+      return `the disk is full: ${countNoun(notice.packCount, 'pack')} with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
     case 'mount-failure':
       return describeMountFailure(notice);
     case 'unmounted-while-used':
@@ -102,7 +109,7 @@ function describeDamage(notice: DamageNotice): string {
     case 'tree-unreadable':
       return `${displayPath(notice.path)} in snapshot ${shortId(notice.snapshotId)} cannot be read: ${notice.reason}`;
     case 'repository-damaged':
-      return `the repository is damaged: ${notice.unreadableCount} trees, segments or snapshots cannot be read, and this snapshot may depend on them; run \`ldm check\``;
+      return `the repository is damaged: ${notice.unreadableCount === 1 ? 'a tree, segment or snapshot' : `${notice.unreadableCount} trees, segments or snapshots`} cannot be read, and this snapshot may depend on ${notice.unreadableCount === 1 ? 'it' : 'them'}; run \`ldm check\``;
     case 'parent-damaged':
       return 'the repository is damaged: some directories of the last snapshot cannot be read and are stored again; run `ldm repair`, then `ldm check --read-data`';
     case 'reused-wrong':

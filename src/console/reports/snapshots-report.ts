@@ -4,6 +4,7 @@ import { groupSnapshots } from '../../core/snapshots/snapshot-groups.ts';
 import type { GroupMember } from '../../core/snapshots/snapshot-groups.ts';
 import type { ListedSnapshot } from '../../core/removing/remove-snapshots.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
+import { zonesOf } from '../../core/util/format-time.ts';
 import type { Output } from '../output/output.ts';
 import type { ShortenedColumn } from '../output/narrow-table.ts';
 import { formatTable } from '../output/tables.ts';
@@ -42,6 +43,7 @@ export function reportSnapshots(output: Output, all: readonly ListedSnapshot[], 
   const { groupBy, latest, verbosity } = options;
   const listings = latest === undefined ? all : keepLatest(all, latest, groupBy);
   const groups = groupSnapshots(listings, groupBy ?? []);
+  const zone = zonesOf(listings.map(({ snapshot }) => snapshot.time));
   for (const group of groups) {
     const key = groupBy === undefined ? {} : { group_key: commonFields(group) };
     for (const listing of group.listings as readonly ListedSnapshot[]) {
@@ -49,7 +51,7 @@ export function reportSnapshots(output: Output, all: readonly ListedSnapshot[], 
     }
     if (output.json) continue;
     if (groupBy !== undefined) output.line(describeCommon(group));
-    output.line(formatSnapshots(group.listings, columnsOf(verbosity > 0)));
+    output.line(formatSnapshots(group.listings, columnsOf(verbosity > 0, zone)));
     if (groupBy !== undefined) output.line('');
   }
   output.remark(countNoun(listings.length, 'snapshot'));
@@ -66,10 +68,11 @@ function keepLatest(
   return listings.filter(({ id }) => kept.has(id));
 }
 
-function columnsOf(full: boolean): Column[] {
+/** `zone`: the time zone of the times. */
+function columnsOf(full: boolean, zone: string): Column[] {
   return [
     { head: 'ID', cell: ({ id }) => (full ? id : shortId(id)) },
-    { head: 'Time', cell: ({ snapshot }) => formatTime(snapshot.time) },
+    { head: `Time (${zone})`, cell: ({ snapshot }) => formatTime(snapshot.time) },
     { head: 'Host', cell: ({ snapshot }) => escapeForTerminal(snapshot.hostname) },
     { head: 'Tags', cell: ({ snapshot }) => snapshot.tags.map(escapeForTerminal).join(',') },
     { head: 'Kept', cell: ({ snapshot }) => describeKeeping(snapshot), isOptional: true },

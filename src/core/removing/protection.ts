@@ -2,7 +2,8 @@ import { RefusedError } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import { formatTime } from '../util/format-time.ts';
-import { describeListing, enumerate } from '../snapshots/select-snapshots.ts';
+import { describeListing } from '../snapshots/select-snapshots.ts';
+import { enumerate } from '../snapshots/unmatched-filter.ts';
 
 /**
  * Why a snapshot must not be deleted: another domain relies on its chunks, it is pinned, or it is kept until a time that has

@@ -96,6 +96,8 @@ type NoticeOfKind =
   | ({ readonly kind: 'restore-problem' } & RestoreProblem)
   | ({ readonly kind: 'copy-problem' } & CopyProblem)
   | { readonly kind: 'times-in-milliseconds' }
+  /** No snapshot has the host, path or tag that was given. */
+  | { readonly kind: 'nothing-matches'; readonly message: string }
   /** `latest` was chosen among snapshots of different hosts or paths. */
   | {
       readonly kind: 'latest-among-groups';

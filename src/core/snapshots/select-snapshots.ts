@@ -11,6 +11,7 @@ import { PREFIX_DIGITS_MIN, listingsNear } from './listings-by-id.ts';
 import { groupKey, matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 import { joinVersions } from './snapshot-versions.ts';
+import { describeUnmatched, enumerate, noSnapshots } from './unmatched-filter.ts';
 
 /** `ID`, `latest` or `latest~N`, optionally followed by a colon and a path inside the snapshot. */
 interface SnapshotSelector {
@@ -47,8 +48,6 @@ export interface SnapshotChoice {
 
 const LATEST = /^latest(?:~(\d{1,9}))?$/;
 const ID_PREFIX = new RegExp(`^[0-9a-f]{${PREFIX_DIGITS_MIN},64}$`);
-/** The maximum number of items listed in a message. */
-const SHOWN_MAX = 20;
 
 /**
  * Finds the snapshot with this name. `latest` and `latest~N` count back in time among the snapshots that match the
@@ -67,6 +66,7 @@ export function selectSnapshot(
   const found = findLatest({ ...snapshots, listings }, name, {
     back: Number(latest[1] ?? 0),
     isFiltered: listings.length < backups.length,
+    unmatched: listings.length === 0 ? describeUnmatched(backups, filter) : undefined,
   });
   warnOfFuture(caller, listings);
   const groups = new Map(listings.map((listing) => [groupKey(listing.snapshot), listing]));
@@ -101,14 +101,7 @@ export function selectSnapshots(
   const matching = snapshots.listings.filter(isMeant);
   assertAllReadable(snapshots);
   if (matching.length > 0) return matching;
-  throw noSnapshots(filter);
-}
-
-/** For an operation on all snapshots that match a filter, if there are none. */
-export function noSnapshots(filter: SnapshotFilter): SnapshotNotFoundError {
-  const isFiltered = Object.keys(filter).length > 0;
-  const message = isFiltered ? 'no snapshot matches the given host, paths, tags and times' : 'there are no snapshots';
-  return new SnapshotNotFoundError(message, { advice: { code: 'list-snapshots' } });
+  throw noSnapshots(snapshots.listings, filter);
 }
 
 /**
@@ -143,25 +136,32 @@ export function assertCountable(names: readonly string[], lostIds: readonly stri
 function findLatest(
   { listings, damaged, deleted }: ReadSnapshots,
   name: string,
-  { back, isFiltered }: { readonly back: number; readonly isFiltered: boolean },
+  {
+    back,
+    ...filtered
+  }: { readonly back: number; readonly isFiltered: boolean; readonly unmatched: string | undefined },
 ): SnapshotListing {
   const [reason] = damaged.values();
   if (reason !== undefined) throw uncountable(name, reason);
   const counted = joinVersions(listings);
   const found = counted.at(-1 - back);
   if (found !== undefined) return found.newest;
-  throw tooFew(name, counted.length, { isFiltered, deleted });
+  throw tooFew(name, counted.length, { ...filtered, deleted });
 }
 
 function tooFew(
   name: string,
   count: number,
-  { isFiltered, deleted }: { readonly isFiltered: boolean; readonly deleted: boolean },
+  {
+    isFiltered,
+    unmatched,
+    deleted,
+  }: { readonly isFiltered: boolean; readonly unmatched: string | undefined; readonly deleted: boolean },
 ): SnapshotNotFoundError {
   const kind = deleted ? 'deleted snapshot' : 'snapshot';
   const found = `${count === 0 ? 'no' : `only ${count}`} ${kind}${count === 1 || (count === 0 && isFiltered) ? '' : 's'}`;
   const message = isFiltered
-    ? `${found} ${count > 1 ? 'match' : 'matches'} the given host, paths, tags and times`
+    ? (unmatched ?? `${found} ${count > 1 ? 'match' : 'matches'} the given host, paths, tags and times`)
     : `there ${count === 1 ? 'is' : 'are'} ${found}`;
   return new SnapshotNotFoundError(`${name} does not exist: ${message}`, {
     advice: { code: deleted ? 'list-deleted-snapshots' : 'list-snapshots' },
@@ -234,10 +234,4 @@ export function describeListing({ id, snapshot: { time, hostname, paths } }: Sna
 
 function longId(id: string): string {
   return id.slice(0, 12);
-}
-
-/** Lists items in a message. */
-export function enumerate(items: readonly string[]): string {
-  const more = items.length - SHOWN_MAX;
-  return [...items.slice(0, SHOWN_MAX), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
 }

@@ -47,6 +47,19 @@ export function formatZonedTime(time: string): string {
   return formatTime(time).replace(' ', 'T') + (offsetMinutes === 0 ? 'Z' : zone);
 }
 
+/** Names the time zones in which `formatTime` shows these RFC 3339 times: `UTC`, `UTC+1`, `UTC+1/+2`, `UTC-3:30`. */
+export function zonesOf(times: readonly string[]): string {
+  const offsets = new Set(times.map((time) => 0 - new Date(time).getTimezoneOffset()));
+  const zones = [...offsets].toSorted((a, b) => a - b).map(formatOffset);
+  return zones.every((zone) => zone === '') ? 'UTC' : `UTC${zones.map((zone) => zone || '+0').join('/')}`;
+}
+
+function formatOffset(minutes: number): string {
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  if (minutes === 0) return '';
+  return `${minutes < 0 ? '-' : '+'}${hours}${rest === 0 ? '' : `:${twoDigits(rest)}`}`;
+}
+
 function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }

@@ -1,10 +1,10 @@
 import type { CopyProblem } from '../../core/session/notices.ts';
-import { SnapshotNotFoundError } from '../../core/errors.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { lostMessage } from '../../core/repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { Caller } from '../../core/session/caller.ts';
 import { assertCountable, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
+import { noSnapshots } from '../../core/snapshots/unmatched-filter.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
@@ -40,9 +40,7 @@ export function selectForCopy(
   const listings = all.listings.filter(isMeant);
   const problems = selectors.length > 0 ? [] : unreadableSnapshots(opened, all);
   if (listings.length + problems.length === 0 && all.listings.length > 0) {
-    throw new SnapshotNotFoundError('no snapshot matches the given host, paths, tags and times', {
-      advice: { code: 'list-snapshots' },
-    });
+    throw noSnapshots(all.listings, filter);
   }
   const snapshots = allSnapshotsOf(opened, all).filter(isMeant);
   const found = new Set(snapshots.map(({ id }) => id));

@@ -1,6 +1,7 @@
 import type { Diagnosis, DiagnosisStatus, FoundRepository, NativePart } from './doctor.ts';
 import { LdmError } from '../../core/errors.ts';
-import { describeListing, enumerate } from '../../core/snapshots/select-snapshots.ts';
+import { describeListing } from '../../core/snapshots/select-snapshots.ts';
+import { enumerate } from '../../core/snapshots/unmatched-filter.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { hintFor } from '../../console/advice.ts';
 import type { LastCheck } from '../../console/check-memory.ts';

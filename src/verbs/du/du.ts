@@ -9,7 +9,8 @@ import type { OperationContext } from '../../core/session/context.ts';
 import { UsageMeter } from './usage-meter.ts';
 import { UsageOfSet } from './usage-of-set.ts';
 import type { DiskUsage, UsagePlace } from './usage-of-set.ts';
-import { assertCountable, noSnapshots, parseSelector, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
+import { assertCountable, parseSelector, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
+import { noSnapshots } from '../../core/snapshots/unmatched-filter.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
@@ -64,7 +65,7 @@ function selectPlaces(
     for (const [snapshotId, reason] of [...found.copied, ...found.damaged])
       context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
     const listings = found.listings.filter(({ snapshot }) => matchesFilter(snapshot, filter));
-    if (listings.length === 0) throw noSnapshots(filter);
+    if (listings.length === 0) throw noSnapshots(found.listings, filter);
     return listings.map((listing) => ({ listing, path: undefined }));
   }
   const places = new Map<string, UsagePlace>();

@@ -15,6 +15,7 @@ import type { FoundEntry } from './found-paths.ts';
 import { TreeSearch } from './tree-search.ts';
 import type { TreeHits } from './tree-search.ts';
 import { assertCountable, parseSelector, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
+import { noteUnmatched } from '../../core/snapshots/unmatched-filter.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
@@ -134,6 +135,7 @@ async function placesOf(
     for (const [snapshotId, reason] of [...found.copied, ...found.damaged])
       context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
     const listings = found.listings.filter(({ snapshot }) => matchesFilter(snapshot, filter));
+    if (listings.length === 0) noteUnmatched(context, found.listings, filter);
     return listings.map((listing) => rootOf(listing));
   }
   const places: SearchPlace[] = [];

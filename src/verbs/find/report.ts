@@ -50,6 +50,10 @@ export class FindReport implements FindVisitor {
       unreadable_trees: unreadableTrees,
     });
     const entries = hits === 1 ? '1 entry' : countNoun(hits, 'entry');
-    this.#output.remark(`found ${entries}; searched ${countNoun(snapshotCount, 'snapshot')}`);
+    const advice =
+      hits > 0 || snapshotCount === 0
+        ? ''
+        : '; a pattern must match a whole name: *notes* matches all names that contain notes';
+    this.#output.remark(`found ${entries}; searched ${countNoun(snapshotCount, 'snapshot')}${advice}`);
   }
 }

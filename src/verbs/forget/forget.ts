@@ -1,4 +1,4 @@
-import { RefusedError, SnapshotNotFoundError, UsageError } from '../../core/errors.ts';
+import { RefusedError, UsageError } from '../../core/errors.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { compareOfSameTime } from '../../core/repository/read-snapshots.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
@@ -21,10 +21,10 @@ import {
   assertAllReadable,
   assertCountable,
   describeListing,
-  enumerate,
   warnOfFuture,
 } from '../../core/snapshots/select-snapshots.ts';
 import { isInFuture } from '../../core/util/calendar-span.ts';
+import { enumerate, noSnapshots } from '../../core/snapshots/unmatched-filter.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
@@ -165,9 +165,7 @@ function planGroups(
 ): GroupPlan[] {
   const matching = all.filter(({ snapshot }) => matchesFilter(snapshot, filter));
   if (matching.length === 0 && all.length > 0) {
-    throw new SnapshotNotFoundError('no snapshot matches the given host, paths, tags and times', {
-      advice: { code: 'list-snapshots' },
-    });
+    throw noSnapshots(all, filter);
   }
   warnOfFuture(context, matching);
   const plans = groupSnapshots(matching, groupBy).map((group) => planGroup(group, policy));

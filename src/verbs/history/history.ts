@@ -15,6 +15,7 @@ import { changeOf } from '../../core/snapshots/entry-changes.ts';
 import type { EntryChange } from '../../core/snapshots/entry-changes.ts';
 import { PathLookup } from './path-lookup.ts';
 import type { LookedUp } from './path-lookup.ts';
+import { noSnapshots } from '../../core/snapshots/unmatched-filter.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
@@ -73,6 +74,7 @@ export async function findHistory(context: OperationContext, options: HistoryOpt
     for (const [snapshotId, reason] of [...found.copied, ...found.damaged])
       context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
     const listings = found.listings.filter(({ snapshot }) => matchesFilter(snapshot, options.filter ?? {}));
+    if (listings.length === 0 && found.listings.length > 0) throw noSnapshots(found.listings, options.filter ?? {});
     const { reader } = await repository.openState();
     beginPhase(context.progress, 'searching');
     let result: HistoryResult | undefined;

@@ -5,6 +5,7 @@ import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-
 import { measureSnapshots } from '../../core/removing/remove-snapshots.ts';
 import type { FreedBytes } from '../../core/removing/remove-snapshots.ts';
 import { assertCountable, selectSnapshot, warnOfFuture } from '../../core/snapshots/select-snapshots.ts';
+import { noteUnmatched } from '../../core/snapshots/unmatched-filter.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
@@ -59,6 +60,7 @@ function matchingListings(
   for (const [snapshotId, reason] of [...copied, ...damaged])
     context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
   const matching = listings.filter(({ snapshot }) => matchesFilter(snapshot, options));
+  if (matching.length === 0) noteUnmatched(context, listings, options);
   warnOfFuture(context, matching);
   return matching;
 }

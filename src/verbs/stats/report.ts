@@ -1,5 +1,6 @@
 import type { ChainStatistics } from '../../core/ldm/chain-statistics.ts';
 import type { FileStatistics, HeldFor, StatsResult } from './stats.ts';
+import { zonesOf } from '../../core/util/format-time.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Session } from '../../console/session.ts';
@@ -56,7 +57,7 @@ function describeHosts({ hosts, logicalBytes }: StatsResult): string {
     formatTime(host.newest),
     formatBar(host.logicalBytes, logicalBytes, BAR_WIDTH),
   ]);
-  const head = ['host', 'snapshots', 'logical', 'newest', ''];
+  const head = ['host', 'snapshots', 'logical', `newest (${zonesOf(hosts.map(({ newest }) => newest))})`, ''];
   return `Hosts\n${formatTable(rows, { head, rightAligned: [1, 2], indent: '  ' })}`;
 }
 

@@ -135,7 +135,7 @@ describe('a selection with a filter', () => {
   it('fails where nothing matches', () => {
     const filter = { hosts: ['three'] };
     expect(() => select(mixed, 'latest', { filter })).toThrow(
-      /^latest does not exist: no snapshot matches the given host, paths, tags and times$/,
+      /^latest does not exist: no snapshot is of the host three \(hosts: one, two\)$/,
     );
     expect(() => select(mixed, 'bbbb', { filter })).toThrow(/bbbb00000000 of .* does not match/);
     expect(() => select(mixed, 'bbbb', { filter })).toThrow(SnapshotNotFoundError);

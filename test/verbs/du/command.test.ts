@@ -59,7 +59,7 @@ it('du -s takes snapshots as one, and says what deleting them would free', async
   expect((await run(['du', 'latest:absent'])).code).toBe(1);
   const none = await run(['du', '-s', '--host', 'nohost']);
   expect(none).toMatchObject({ code: 1, stdout: '' });
-  expect(none.stderr).toContain('no snapshot matches the given host');
+  expect(none.stderr).toContain('no snapshot is of the host nohost (hosts: ');
 });
 
 it('have lists what is missing, and ends with 5 then', async () => {

@@ -16,7 +16,7 @@ export interface Completion {
 
 /** What the placeholders of options and arguments stand for, such as `<file>` and `[snapshots...]`. */
 const PLACEHOLDERS: readonly (readonly [placeholder: RegExp, wanted: Wanted])[] = [
-  [/^snapshots?\[:path\]/, 'snapshot paths'],
+  [/^snapshots?\[?:path\b/, 'snapshot paths'],
   [/^snapshots?\b/, 'snapshots'],
   [/^(places?|directory|dir|mount point)$/, 'directories'],
   [/^(files?|paths?|base|other)\b/, 'files'],

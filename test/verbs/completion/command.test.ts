@@ -76,6 +76,8 @@ describe('the word at the cursor is completed', () => {
 
   it('as a path in the snapshot', async () => {
     expect(await valuesOf('-r', repository, 'restore', 'latest:')).toEqual(['latest:data/']);
+    // What has no meaning without a path is completed in the same way.
+    expect(await valuesOf('-r', repository, 'cat', 'latest:')).toEqual(['latest:data/']);
     expect(await valuesOf('-r', repository, 'ls', `${id}:data/my`)).toEqual([`${id}:data/my photos/`]);
   });
 

@@ -2,7 +2,7 @@
 import { CancelledError, backup } from 'ldm-backup';
 import { context, controller } from './context.js';
 
-process.once('SIGINT', () => controller.abort(new CancelledError('SIGINT')));
+process.once('SIGINT', () => controller.abort());
 
 try {
   await backup(context, {

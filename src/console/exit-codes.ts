@@ -47,7 +47,7 @@ const ERROR_EXIT_CODES: ReadonlyMap<string, number> = new Map([
 const SIGNAL_EXIT_CODES = { SIGHUP: EXIT_HANGUP, SIGINT: 130, SIGTERM: 143 } as const;
 
 export function exitCodeOfError(error: LdmError): number {
-  if (error instanceof CancelledError) return SIGNAL_EXIT_CODES[error.signal];
+  if (error instanceof CancelledError) return SIGNAL_EXIT_CODES[error.signal ?? 'SIGINT'];
   return ERROR_EXIT_CODES.get(error.code) ?? EXIT_FAILURE;
 }
 

@@ -233,17 +233,17 @@ export class FilterFullError extends LdmError {
   override readonly code: string = 'FILTER_FULL';
 }
 
-/** Signals that interrupt a command cleanly. */
 export type InterruptionSignal = 'SIGHUP' | 'SIGINT' | 'SIGTERM';
 
 export class CancelledError extends LdmError {
   override readonly code: string = 'CANCELLED';
-  readonly signal: InterruptionSignal;
+  readonly signal: InterruptionSignal | undefined;
   /** What was completed before the interruption. */
   readonly completed: 'delete' | undefined;
 
-  constructor(signal: InterruptionSignal, completed?: 'delete') {
-    super(`interrupted by ${signal}${completed === undefined ? '' : ': the snapshots are deleted'}`);
+  constructor(signal: InterruptionSignal | undefined, completed?: 'delete') {
+    const end = completed === undefined ? '' : ': the snapshots are deleted';
+    super(signal === undefined ? `cancelled${end}` : `interrupted by ${signal}${end}`);
     this.signal = signal;
     this.completed = completed;
   }

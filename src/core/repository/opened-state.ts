@@ -19,6 +19,7 @@ import type { Listing } from './listing.ts';
 import { readSegment } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
 import type { FetchBorrowed } from './state-reader.ts';
+import { throwIfAborted } from '../util/cancellation.ts';
 
 /** The filter state of everything that was present when the repository was opened. */
 export interface OpenedState {
@@ -168,7 +169,7 @@ export class StateOpening {
     const known = new Set([...this.#state.segments, ...(prediction?.segmentsReplaced ?? [])]);
     const fresh = this.#listing.segmentIds.filter((id) => !known.has(id));
     for await (const [id, packs] of prefetch(fresh, backend.readsAtOnce, read)) {
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       try {
         this.#addSegment(id, await packs);
       } catch (error) {
@@ -195,7 +196,7 @@ export class StateOpening {
   async #retain(ids: readonly string[]): Promise<void> {
     const { backend, signal } = this.#options;
     for await (const [id, read] of prefetch(ids, backend.readsAtOnce, async (one) => this.#snapshots.read(one))) {
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       const folded = await read;
       if (folded !== undefined) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);
     }

@@ -34,6 +34,7 @@ import { UnfinishedBackups } from './unfinished-backups.ts';
 import { openState } from './open-state.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 import type { OpenRepositoryOptions } from './open-options.ts';
+import { throwIfAborted } from '../util/cancellation.ts';
 
 /** Enough for the trees of a large directory and for a run of blocks. */
 const CACHE_BYTES = 32 * 1024 * 1024;
@@ -209,8 +210,7 @@ export class Repository {
     return (await this.assertLocked().catch((reason: unknown) => reason)) instanceof RefusedError;
   }
 
-  readonly throwIfAborted = (): void => this.#signal?.throwIfAborted();
-
+  readonly throwIfAborted = (): void => throwIfAborted(this.#signal);
   /** Replaces the lock. Throws if it was lost. */
   readonly renewLock = async (): Promise<void> => this.#lock?.renew();
 

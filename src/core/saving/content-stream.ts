@@ -1,4 +1,5 @@
 import type { PathInput } from '../util/byte-string.ts';
+import { throwIfAborted } from '../util/cancellation.ts';
 
 /** A file of a snapshot whose content comes from elsewhere, such as standard input. */
 export interface StreamedFile {
@@ -43,7 +44,7 @@ export class ContentStream {
   /** An interruption ends the wait for a part at once. */
   async #next(): Promise<IteratorResult<Uint8Array>> {
     const signal = this.#signal;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     if (signal === undefined) return await this.#iterator.next();
     let abort = (): void => undefined;
     const aborted = new Promise<never>((_, reject) => {

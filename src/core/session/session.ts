@@ -1,4 +1,5 @@
 import { BackendError } from '../errors.ts';
+import { asCancelled } from '../util/cancellation.ts';
 import { assertEnoughOpenFiles } from '../files/native/open-files.ts';
 import { isReading } from '../repository/access.ts';
 import type { AccessMode, AccessOptions } from '../repository/access.ts';
@@ -129,13 +130,16 @@ export async function withRepository<T>(
   access: Access,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
-  const session = await openSession(context, access);
+  const { signal } = context;
+  const session = await openSession(context, access).catch((error: unknown) => {
+    throw asCancelled(signal, error);
+  });
   let result: T;
   try {
     result = await work(session.repository);
     await session.announce();
   } catch (error) {
-    throw await session.fail(error);
+    throw await session.fail(asCancelled(signal, error));
   }
   await session.close();
   return result;

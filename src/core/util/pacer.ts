@@ -1,4 +1,4 @@
-import { CancelledError } from '../errors.ts';
+import { throwIfAborted } from './cancellation.ts';
 
 /** How long synchronous work may run before timers and signals are handled. */
 const PAUSE_INTERVAL_MS = 10;
@@ -36,8 +36,6 @@ export class Pacer {
   }
 
   throwIfAborted(): void {
-    if (this.#signal?.aborted !== true) return;
-    const reason: unknown = this.#signal.reason;
-    throw reason instanceof CancelledError ? reason : new CancelledError('SIGINT');
+    throwIfAborted(this.#signal);
   }
 }

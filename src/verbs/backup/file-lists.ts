@@ -8,6 +8,7 @@ import { expandHome } from '../../console/input/paths.ts';
 import { pathInput } from '../../console/input/raw-arguments.ts';
 import { openReadable, readAll } from '../../console/input/readable-file.ts';
 import { openStandardInput } from '../../console/input/standard-input.ts';
+import { throwIfAborted } from '../../core/util/cancellation.ts';
 
 /** The options with lists of files. */
 export interface FileListFlags {
@@ -71,7 +72,7 @@ async function readList(file: string, signal: AbortSignal): Promise<ByteString> 
     const opened = openReadable(byteStringOf(pathInput(expandHome(file))));
     if (opened !== undefined) return byteStringFromBytes(await readAll(opened, signal));
   } catch (cause) {
-    signal.throwIfAborted();
+    throwIfAborted(signal);
     if (cause instanceof UsageError) throw cause;
     throw new UsageError(`cannot read the list of files ${file}: ${reasonOf(cause)}`, { cause });
   }

@@ -60,7 +60,11 @@ test.each([compact, repair, collectStats])('an interruption ends every operation
   await backup();
   const interruption = new AbortController();
   interruption.abort(new CancelledError('SIGINT'));
-  await expect(operation({ ...context, signal: interruption.signal })).rejects.toThrow(CancelledError);
+  await expect(operation({ ...context, signal: interruption.signal })).rejects.toThrow('interrupted by SIGINT');
+  for (const reason of [undefined, new Error('of the caller')]) {
+    const { rejects } = expect(operation({ ...context, signal: AbortSignal.abort(reason) }));
+    await rejects.toMatchObject({ name: 'CancelledError', code: 'CANCELLED', message: 'cancelled', signal: undefined });
+  }
   await expectClean();
 });
 

@@ -14,6 +14,7 @@ import { KEYS_DIRECTORY, baseName } from '../../format/layout.ts';
 import { noUsableKey, wrongPassword } from './key-errors.ts';
 import { listOptional } from '../listing.ts';
 import type { SealedConfig } from '../sealed-config.ts';
+import { throwIfAborted } from '../../util/cancellation.ts';
 
 /** A key file that cannot be used: it is damaged, belongs to another repository, or needs a newer program. */
 export interface UnusableKey {
@@ -85,7 +86,7 @@ export async function unlock(
   for (const key of usable.toSorted((a, b) => rankOf(a) - rankOf(b) || costOf(a) - costOf(b))) {
     const { keyEpoch: epoch, role, label } = key.header;
     if (config === undefined && opened.some(({ masterKey }) => masterKey.epoch === epoch)) continue;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const bytes = await open(key, password);
     if (bytes === undefined) continue;
     const found: OpenedKey = { id: key.id, role, label, masterKey: { epoch, bytes } };
@@ -156,7 +157,7 @@ export async function findKeysOfPassword(
   const ids: string[] = [];
   for (const key of usable) {
     if (key.header.keyEpoch !== masterKey.epoch || only?.includes(key.id) === false) continue;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const bytes = await open(key, password);
     if (bytes !== undefined && timingSafeEqual(bytes, masterKey.bytes)) ids.push(key.id);
   }

@@ -10,6 +10,7 @@ import type { LockMode } from './lock-name.ts';
 import { currentLockOwner } from './lock-owner.ts';
 import type { LockOwner } from './lock-owner.ts';
 import { HeartbeatWatch, STALE_AFTER_OTHER_BOOT_MS } from './lock-watch.ts';
+import { throwIfAborted } from '../../util/cancellation.ts';
 
 export { currentLockOwner } from './lock-owner.ts';
 export type { LockOwner } from './lock-owner.ts';
@@ -88,7 +89,7 @@ export class RepositoryLock {
     const deadlineMs = startMs + (options.waitMs ?? 0);
     let announcedHolder: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
-      options.signal?.throwIfAborted();
+      throwIfAborted(options.signal);
       const outcome = await contender.attempt(attempt > 0);
       if ('name' in outcome) return new RepositoryLock(backend, { contender, clock, file: outcome });
       const endMs = outcome.isOtherBoot ? Math.max(deadlineMs, startMs + OTHER_BOOT_WAIT_MS) : deadlineMs;

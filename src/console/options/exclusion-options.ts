@@ -10,6 +10,8 @@ export interface ExclusionFlags extends PatternFlags {
   readonly excludeCaches?: boolean;
   readonly excludeIfPresent?: readonly string[];
   readonly excludeLargerThan?: number;
+  readonly excludeNodump?: boolean;
+  readonly excludeIfXattr?: readonly string[];
   readonly oneFileSystem?: boolean;
   readonly ignoreFiles: boolean;
   readonly gitIgnore?: boolean;
@@ -37,6 +39,12 @@ export function addExclusionOptions(command: Command): Command {
       collect,
     )
     .option('--exclude-larger-than <size>', 'exclude larger files: 10M, 1.5GiB', sizeValue)
+    .option('--exclude-nodump', 'exclude what has the flag of chattr +d, directories with all that is in them')
+    .option(
+      '--exclude-if-xattr <name[=value]>',
+      'exclude what has this extended attribute, directories with all that is in them; user.xdg.robots.backup counts if it is false; may be repeated',
+      collect,
+    )
     .option(
       '-x, --one-file-system',
       'stay in the file system of each path; mount points are saved as empty directories',
@@ -48,7 +56,8 @@ export function addExclusionOptions(command: Command): Command {
 /** Reads the files with patterns. Throws UsageError. */
 export async function readExclusionOptions(flags: ExclusionFlags): Promise<ExclusionOptions> {
   const { exact: exclude, ignoringCase: iexclude } = await readPatterns(flags, 'exclude');
-  const { excludeCaches, excludeIfPresent, excludeLargerThan, oneFileSystem, ignoreFiles, gitIgnore } = flags;
-  const others = { excludeCaches, excludeIfPresent, excludeLargerThan, oneFileSystem, gitIgnore };
-  return omitUndefined({ exclude, iexclude, ignoreFiles, ...others });
+  const { excludeCaches, excludeIfPresent, excludeLargerThan, excludeNodump, excludeIfXattr } = flags;
+  const { oneFileSystem, ignoreFiles, gitIgnore } = flags;
+  const marks = { excludeCaches, excludeIfPresent, excludeLargerThan, excludeNodump, excludeIfXattr };
+  return omitUndefined({ exclude, iexclude, ignoreFiles, oneFileSystem, gitIgnore, ...marks });
 }

@@ -31,6 +31,8 @@ const REASONS: Readonly<Record<NonNullable<BackupEntry['reason']>, string>> = {
   'ignore-file': ' (ignore file)',
   'tag-file': ' (tag file)',
   size: ' (size)',
+  'no-dump': ' (no dump)',
+  xattr: ' (extended attribute)',
 };
 
 /**

@@ -1,5 +1,9 @@
+import { UsageError } from '../errors.ts';
 import type { SourceError } from '../errors.ts';
 import { PathPatterns } from '../files/paths/path-patterns.ts';
+import { canReadAttributes } from '../files/source/source-attributes.ts';
+import { hasNoDumpFlag, hasXattrMark, parseXattrMark } from '../files/source/source-marks.ts';
+import type { XattrMark } from '../files/source/source-marks.ts';
 import { CACHE_TAG, hasTagHeader, parseTagFile } from '../files/source/tag-file.ts';
 import type { TagFile } from '../files/source/tag-file.ts';
 import type { EntryType } from '../format/tree/tree-entry.ts';
@@ -20,6 +24,10 @@ export interface ExclusionOptions {
   readonly excludeIfPresent?: readonly string[];
   /** Leaves out files that are larger than this, in bytes. */
   readonly excludeLargerThan?: number;
+  /** Leaves out what has the flag "no dump" (`chattr +d`), and what is in such directories. */
+  readonly excludeNodump?: boolean;
+  /** Leaves out what has this extended attribute, or with `NAME=VALUE` this value of it, and what is in such directories. */
+  readonly excludeIfXattr?: readonly string[];
   /** Leaves out what is in other file systems than the source that contains it. Mount points are saved as empty. */
   readonly oneFileSystem?: boolean;
   /** Whether to read files `.ldmignore`, which have the syntax of gitignore. Default: true. */
@@ -30,16 +38,17 @@ export interface ExclusionOptions {
 
 /** Returns whether no option is set. The default is to read the ignore files that exist. */
 export function excludesNothing(options: ExclusionOptions): boolean {
-  const { exclude = [], iexclude = [], excludeCaches, excludeIfPresent = [], excludeLargerThan } = options;
-  const lists = [exclude, iexclude, excludeIfPresent];
-  const isUsed = excludeCaches === true || options.oneFileSystem === true || options.gitIgnore === true;
+  const { exclude = [], iexclude = [], excludeIfPresent = [], excludeIfXattr = [], excludeLargerThan } = options;
+  const lists = [exclude, iexclude, excludeIfPresent, excludeIfXattr];
+  const { excludeCaches, excludeNodump, oneFileSystem, gitIgnore } = options;
+  const isUsed = [excludeCaches, excludeNodump, oneFileSystem, gitIgnore].includes(true);
   return lists.every((list) => list.length === 0) && excludeLargerThan === undefined && !isUsed;
 }
 
 /** Stands for an entry whose metadata cannot be read. */
 export const UNKNOWN_ENTRY = { type: 'directory', sizeBytes: 0 } as const;
 
-export type ExclusionReason = 'pattern' | 'ignore-file' | 'tag-file' | 'size';
+export type ExclusionReason = 'pattern' | 'ignore-file' | 'tag-file' | 'size' | 'no-dump' | 'xattr';
 
 /** What applies to the entries of one directory. */
 export interface DirectoryRules {
@@ -59,10 +68,12 @@ export class Exclusion {
   readonly #fileBytesMax: number;
   readonly #ignoreFiles: IgnoreFiles;
   readonly #isOneFileSystem: boolean;
+  readonly #skipsNoDump: boolean;
+  readonly #xattrs: readonly XattrMark[];
 
   /**
    * `base`: the directory that the paths are relative to. `onUnreadable` is called for each ignore file that cannot be
-   * read. Throws UsageError for a malformed pattern.
+   * read. Throws UsageError for a malformed pattern or name, and if marks are to be read and cannot be read here.
    */
   constructor(options: ExclusionOptions, base: ByteString, onUnreadable?: (error: SourceError) => void) {
     const { exclude = [], iexclude = [], excludeCaches = false, excludeIfPresent = [] } = options;
@@ -71,6 +82,10 @@ export class Exclusion {
     this.#tags = [...excludeIfPresent.map(parseTagFile), ...(excludeCaches ? [CACHE_TAG] : [])];
     this.#fileBytesMax = options.excludeLargerThan ?? Infinity;
     this.#isOneFileSystem = options.oneFileSystem ?? false;
+    this.#skipsNoDump = options.excludeNodump ?? false;
+    this.#xattrs = (options.excludeIfXattr ?? []).map(parseXattrMark);
+    if ((this.#skipsNoDump || this.#xattrs.length > 0) && !canReadAttributes())
+      throw new UsageError('flags and extended attributes of files cannot be read here, so they can exclude nothing');
     const { ignoreFiles = true, gitIgnore = false } = options;
     this.#ignoreFiles = new IgnoreFiles({ own: ignoreFiles, git: gitIgnore }, onUnreadable);
   }
@@ -100,15 +115,21 @@ export class Exclusion {
     return rules?.only?.includes(place.name) === false ? 'tag-file' : undefined;
   }
 
-  /** Decides about what was not excluded by its name. */
+  /**
+   * Decides about what was not excluded by its name. `path`: where it is for the system; undefined if it cannot be
+   * examined.
+   */
   excludes(
     rules: DirectoryRules | undefined,
     name: ByteString,
     { type, sizeBytes }: { readonly type: EntryType; readonly sizeBytes: number },
+    path: ByteString | undefined,
   ): ExclusionReason | undefined {
     if (sizeBytes > this.#fileBytesMax && type === 'file') return 'size';
-    if (rules?.ignore === undefined) return undefined;
-    return isIgnored(rules.ignore, name, type === 'directory') ? 'ignore-file' : undefined;
+    if (rules?.ignore !== undefined && isIgnored(rules.ignore, name, type === 'directory')) return 'ignore-file';
+    if (path === undefined) return undefined;
+    if (this.#skipsNoDump && hasNoDumpFlag(path, type)) return 'no-dump';
+    return this.#xattrs.some((mark) => hasXattrMark(mark, path)) ? 'xattr' : undefined;
   }
 
   /** Returns the patterns that matched nothing, as the user typed them. */

@@ -138,14 +138,15 @@ class SourceScan {
   #count(place: Omit<Place, 'device'>, stats: Stats): void {
     const type = typeOfMode(stats.mode);
     const entry = { type, sizeBytes: stats.size };
-    if (this.#exclusion.excludes(place.outer, place.path.name, entry) !== undefined && !place.isRoot) return;
+    const { outer, location } = place;
+    if (!place.isRoot && this.#exclusion.excludes(outer, place.path.name, entry, location) !== undefined) return;
     if (type === 'file') {
       this.#fileCount += 1;
       this.#bytes += stats.size;
-    } else if (type === 'directory' && place.location.length < PATH_BYTES_MAX) {
+    } else if (type === 'directory' && location.length < PATH_BYTES_MAX) {
       const device = BigInt(stats.dev);
       const isRepository = stats.ino === this.#repository?.ino && stats.dev === this.#repository.dev;
-      if (!isRepository && !isElsewhere(place.outer, device)) this.#directories.push({ ...place, device });
+      if (!isRepository && !isElsewhere(outer, device)) this.#directories.push({ ...place, device });
     }
   }
 

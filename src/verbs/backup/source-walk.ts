@@ -114,7 +114,7 @@ export class SourceWalk {
       const isAbove = open.isPartial && planned?.isRoot === false;
       const metadata = isAbove ? readMetadataFollowing(location) : readMetadata(location);
       const isDirectory = metadata.type === 'directory';
-      if (mayExclude) unwanted ??= exclusion.excludes(open.rules, name, metadata);
+      if (mayExclude) unwanted ??= exclusion.excludes(open.rules, name, metadata, location);
       if (unwanted !== undefined && !(isDirectory && planned !== undefined)) return this.#leaveOut(place, unwanted);
       const previous = directory.previousTree?.entries.find(name);
       if (isDirectory) {
@@ -127,7 +127,7 @@ export class SourceWalk {
       return this.#other({ directory, name, path: location, metadata, previous });
     } catch (error) {
       // What is to be ignored may be unreadable.
-      const isIgnored = mayExclude && exclusion.excludes(open.rules, name, UNKNOWN_ENTRY) !== undefined;
+      const isIgnored = mayExclude && exclusion.excludes(open.rules, name, UNKNOWN_ENTRY, undefined) !== undefined;
       if (isIgnored && error instanceof SourceError) return this.#leaveOut(place, 'ignore-file');
       this.#services.problems.skip(place, 'stat', error, { mustExist: planned !== undefined });
       return undefined;

@@ -95,7 +95,7 @@ export class LiveDirectory implements SideDirectory {
       // Symlinks above a root were followed.
       const isAbove = isPartial && planned?.isRoot === false;
       const metadata = isAbove ? readMetadataFollowing(path) : readMetadata(path);
-      isUnwanted ||= mayExclude && exclusion.excludes(rules, name, metadata) !== undefined;
+      isUnwanted ||= mayExclude && exclusion.excludes(rules, name, metadata, path) !== undefined;
       isUnwanted ||= planned?.isRoot !== true && isElsewhere(rules, metadata.device);
       if (isUnwanted && !(planned !== undefined && metadata.type === 'directory')) return hidden;
       const entry = this.#entry({ name, path, metadata, follows: isAbove });
@@ -114,7 +114,7 @@ export class LiveDirectory implements SideDirectory {
       if (!(error instanceof SourceError)) throw error;
       if (error.errno === 'ENOENT') return undefined;
       // What is to be ignored may be unreadable.
-      const isIgnored = mayExclude && exclusion.excludes(rules, name, UNKNOWN_ENTRY) !== undefined;
+      const isIgnored = mayExclude && exclusion.excludes(rules, name, UNKNOWN_ENTRY, undefined) !== undefined;
       if (!isIgnored) onProblem(named, 'stat', error.message);
       return hidden;
     }

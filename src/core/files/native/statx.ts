@@ -51,6 +51,8 @@ const FIELD = {
 const STATX_BTIME = 0x800;
 /** STATX_ATTR_IMMUTABLE and STATX_ATTR_APPEND. */
 const LOCKING_ATTRIBUTES = 0x30n;
+/** STATX_ATTR_NODUMP */
+const NO_DUMP_ATTRIBUTE = 0x40n;
 /** The unit of `blocks`, whatever the blocks of the file system are. */
 const BLOCK_BYTES = 512;
 /** STATX_ATTR_MOUNT_ROOT */
@@ -115,6 +117,13 @@ function unsignedAt(index: number): number {
 /** Whether the file at the path is immutable or append-only, as far as the system says so. Does not follow symlinks. */
 export function hasLockingFlag(directory: number, path: ByteString): boolean {
   return readStatus(directory, path, STATX_NO_FOLLOW) && (u64[FIELD.attributes]! & LOCKING_ATTRIBUTES) !== 0n;
+}
+
+/** Whether the file at the path has the flag "no dump"; undefined if the file system does not say. Does not follow symlinks. */
+export function isMarkedNoDump(directory: number, path: ByteString): boolean | undefined {
+  const isRead = readStatus(directory, path, STATX_NO_FOLLOW);
+  if (!isRead || (u64[FIELD.attributesMask]! & NO_DUMP_ATTRIBUTE) === 0n) return undefined;
+  return (u64[FIELD.attributes]! & NO_DUMP_ATTRIBUTE) !== 0n;
 }
 
 /** Owner and mode (with the type) of an open file; undefined like `statx`. */

@@ -5,6 +5,7 @@ import { enumerate } from '../../core/snapshots/unmatched-filter.ts';
 import { hintOf } from '../advice.ts';
 import { displayPath } from '../output/display-path.ts';
 import { countNoun, shortId } from '../output/words.ts';
+import type { ByteString } from '../../core/util/byte-string.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { describeRealmNotice, isRealmNotice } from './realm-notice-text.ts';
 import { describeOlderState } from './older-state-text.ts';
@@ -78,11 +79,11 @@ function describe(notice: Notice): string {
     case 'repository-left-out':
       return `left out ${displayPath(notice.path)}: it is this repository seen through another mount, or a copy of it`;
     case 'restore-problem':
-      return notice.code === 'EXISTS' ? `${notice.message} (see --overwrite)` : notice.message;
+    case 'times-in-milliseconds':
+    case 'unknown-owners':
+      return describeRestore(notice);
     case 'copy-problem':
       return describeCopyProblem(notice);
-    case 'times-in-milliseconds':
-      return 'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
     case 'latest-among-groups':
     case 'dated-in-future':
     case 'dated-before-newest':
@@ -97,6 +98,31 @@ function describe(notice: Notice): string {
     default:
       return notice.message;
   }
+}
+
+type RestoreNotice = Extract<Notice, { kind: 'restore-problem' | 'times-in-milliseconds' | 'unknown-owners' }>;
+
+function describeRestore(notice: RestoreNotice): string {
+  switch (notice.kind) {
+    case 'restore-problem':
+      return notice.code === 'EXISTS' ? `${notice.message} (see --overwrite)` : notice.message;
+    case 'times-in-milliseconds':
+      return 'modification times are restored to the millisecond only, because the package koffi cannot be loaded here';
+    default:
+      return describeUnknownOwners(notice);
+  }
+}
+
+const NAMES_SHOWN_MAX = 10;
+
+function describeUnknownOwners({ users, groups }: Extract<Notice, { kind: 'unknown-owners' }>): string {
+  const shown = (what: string, names: readonly ByteString[]): string[] => {
+    const rest = names.length > NAMES_SHOWN_MAX ? `, and ${names.length - NAMES_SHOWN_MAX} more` : '';
+    const listed = names.slice(0, NAMES_SHOWN_MAX).map((name) => displayPath(name));
+    return names.length === 0 ? [] : [`${countNoun(names.length, what)} (${listed.join(', ')}${rest})`];
+  };
+  const unknown = [...shown('owner', users), ...shown('group', groups)];
+  return `unknown on this machine, so set by number: ${unknown.join(' and ')}`;
 }
 
 type DamageNotice = Extract<

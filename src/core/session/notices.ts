@@ -98,6 +98,8 @@ type NoticeOfKind =
   | { readonly kind: 'times-in-milliseconds' }
   /** No snapshot has the host, path or tag that was given. */
   | { readonly kind: 'nothing-matches'; readonly message: string }
+  /** Names of owners and groups that this machine does not know. Their files got the numbers in the snapshot. */
+  | { readonly kind: 'unknown-owners'; readonly users: readonly ByteString[]; readonly groups: readonly ByteString[] }
   /** `latest` was chosen among snapshots of different hosts or paths. */
   | {
       readonly kind: 'latest-among-groups';

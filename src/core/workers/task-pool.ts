@@ -108,7 +108,7 @@ export class TaskPool {
     policy: TargetPolicy,
   ): StartedTask<Uint8Array> {
     const { setsOwners, ownGroups, attributes } = policy;
-    const threadPolicy = { setsOwners, ownGroups, attributes, makesDevices: false, ownerNames: undefined };
+    const threadPolicy = { setsOwners, ownGroups, attributes, makesDevices: false, byName: undefined };
     return this.start({ name: 'write', files: packFilesToWrite(files, paths, policy), source, policy: threadPolicy });
   }
 

@@ -7,6 +7,7 @@ import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { withDomains } from '../../console/options/from-domains.ts';
 import { omitUndefined } from '../../console/options/omit-undefined.ts';
 import { expandHome } from '../../console/input/paths.ts';
+import { collectPatterns } from '../../console/options/option-values.ts';
 import { PATTERN_FILES_HELP, addPatternOptions, readPatterns } from '../../console/options/pattern-options.ts';
 import type { PatternFlags } from '../../console/options/pattern-options.ts';
 import { pathInput } from '../../console/input/raw-arguments.ts';
@@ -19,8 +20,11 @@ interface RestoreFlags extends SnapshotFilterFlags, PatternFlags {
   readonly overwrite?: OverwriteMode;
   readonly delete?: boolean;
   readonly owner: boolean;
+  readonly ownerByName?: boolean;
   readonly verify?: boolean;
   readonly xattr: boolean;
+  readonly includeXattr?: readonly string[];
+  readonly excludeXattr?: readonly string[];
   readonly sparse?: boolean;
   readonly dryRun?: boolean;
   readonly fromDomains?: boolean;
@@ -30,7 +34,8 @@ const PATTERNS = `
 Patterns have the same meaning as for backup, and as in restic:
   docs, *.txt              match at any depth, with everything below
   /home/me/data/docs       with a leading slash: the path that was backed up; after ID:directory, a path in it
-  !draft.txt               exception to the patterns before it`;
+  !draft.txt               exception to the patterns before it
+Those for extended attributes match names such as user.comment, security.capability or system.posix_acl_access (ACLs).`;
 
 const DELETING = `
 
@@ -60,7 +65,17 @@ function addOptions(command: Command): Command {
     )
     .option('--delete', 'at the end, delete what is not in the snapshot, inside of what was backed up (see below)')
     .option('--no-owner', 'do not set owners and groups (only root can set owners)')
+    .option(
+      '--owner-by-name',
+      'set owners and groups by their names; by their numbers if this machine has no such name',
+    )
     .option('--no-xattr', 'do not set extended attributes, ACLs, capabilities and file flags')
+    .option(
+      '--include-xattr <pattern>',
+      'set only extended attributes with such a name: user.*; may be repeated (see Patterns)',
+      collectPatterns,
+    )
+    .option('--exclude-xattr <pattern>', 'leave out these extended attributes; may be repeated', collectPatterns)
     .option('--verify', 'at the end, read the files back and compare them with the snapshot')
     .option('--from-domains', 'fetch what is damaged or missing here from the other domains of the realm')
     .option('--sparse', 'write all blocks of zeros as holes, in files above 256 KiB')
@@ -89,7 +104,8 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
         import('./restore.ts'),
         import('./report.ts'),
       ]);
-      const { overwrite, original, owner, xattr, sparse, dryRun, verify, delete: deletes } = flags;
+      const { overwrite, original, owner, ownerByName, xattr, includeXattr, excludeXattr } = flags;
+      const { sparse, dryRun, verify, delete: deletes } = flags;
       const included = await readPatterns(flags, 'include');
       const excluded = await readPatterns(flags, 'exclude');
       const startedAt = performance.now();
@@ -105,6 +121,9 @@ export function defineRestore(program: Command, runner: CommandRunner): void {
         ...(flags.target === undefined ? {} : { target: pathInput(expandHome(flags.target)) }),
         ...omitUndefined({
           original,
+          ownerByName,
+          includeXattr,
+          excludeXattr,
           overwrite,
           sparse,
           dryRun,

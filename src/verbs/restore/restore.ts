@@ -1,11 +1,10 @@
 import { UsageError } from '../../core/errors.ts';
 import { hasNanosecondTimes } from '../../core/files/native/native.ts';
-import { createTargetPolicy } from '../../core/files/target/target-policy.ts';
 import { identityAt } from '../../core/files/target/target-removal.ts';
 import { makeTargetRoot } from '../../core/files/target/target-root.ts';
 import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
-import type { Snapshot, SnapshotSummary } from '../../core/format/snapshot.ts';
+import type { SnapshotSummary } from '../../core/format/snapshot.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { byteStringFromText, byteStringOf } from '../../core/util/byte-string.ts';
@@ -19,6 +18,8 @@ import { AbandonedWork } from './abandoned-work.ts';
 import { AttributeTally } from './attribute-tally.ts';
 import { ContentComparison } from './content-comparison.ts';
 import { InPlace } from './in-place.ts';
+import { checkMetadataOptions, targetPolicyOf } from './metadata-options.ts';
+import type { MetadataOptions } from './metadata-options.ts';
 import { OriginalParents } from './original-parents.ts';
 import { deleteUnexpected } from './deletion.ts';
 import { checkSelectionPatterns, selectionIn } from './path-selection.ts';
@@ -49,16 +50,12 @@ export type { UnsetCount } from './attribute-tally.ts';
  * Patterns are compared with the recorded absolute paths, or with paths below the directory that the selector names.
  * Directories that lead to included files are created too.
  */
-export interface RestoreOptions extends TargetOptions, SelectionPatterns {
+export interface RestoreOptions extends TargetOptions, SelectionPatterns, MetadataOptions {
   /** `ID[:path]`, `latest`, `latest~N`. The path of a directory selects what is in it. */
   readonly selector: PathInput;
   readonly filter?: SnapshotFilter;
   /** Leaves runs of zeros in large files unwritten, as holes. */
   readonly sparse?: boolean;
-  /** Whether to set owners and groups. Default: owners if we are root, else only groups that are ours. */
-  readonly owner?: boolean;
-  /** Whether to set extended attributes, with ACLs and file capabilities, and inode flags. Default: true. */
-  readonly xattr?: boolean;
   readonly dryRun?: boolean;
   /** Reads the files back at the end, also those that existed and look the same, and compares them with the snapshot. */
   readonly verify?: boolean;
@@ -82,6 +79,7 @@ const MANY_FILES = 5000;
 export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
   checkTargetOptions(options);
   checkSelectionPatterns(options);
+  checkMetadataOptions(options);
   if (options.verify === true && options.dryRun === true)
     throw new UsageError('a dry run writes nothing that could be verified');
   const { fromDomains, onFetched } = options;
@@ -108,7 +106,7 @@ async function runRestore(
     const opened = (await domains?.complete(repository, stored, { listing, path, patterns: options })) ?? stored;
     const first = await findPlace(opened.reader, listing, path);
     const { onNotice, progress } = context;
-    const policy = policyOf(options, listing.snapshot);
+    const policy = targetPolicyOf(options, listing.snapshot);
     const tally = new RestoreTally({
       attributes: new AttributeTally(policy, { countsOwners: options.owner !== false }),
       onProblem: (problem) => onNotice?.({ kind: 'restore-problem', ...problem }),
@@ -148,6 +146,7 @@ async function runRestore(
     const abandoned = new AbandonedWork(first);
     const run = { context, options, repository, opened, place, policy, tally, target, targetEntry, saved, abandoned };
     const blocks = await runSteps(run).finally(() => created?.finish(policy, tally));
+    warnOfUnknownOwners(context, policy);
     const unmatched = selection?.unmatched() ?? [];
     return {
       snapshotId: listing.id,
@@ -164,14 +163,10 @@ async function runRestore(
 
 type Blocks = Restorer['blocks'];
 
-function policyOf({ owner, xattr }: RestoreOptions, { attributes }: Snapshot): TargetPolicy {
-  return createTargetPolicy({
-    makesDevices: true,
-    setsAttributes: xattr !== false,
-    hasAttributes: attributes !== undefined,
-    hasTrusted: attributes === 'all',
-    ...(owner === false && { setsOwners: false }),
-  });
+function warnOfUnknownOwners({ onNotice }: OperationContext, { byName, setsOwners }: TargetPolicy): void {
+  if (byName === undefined || !setsOwners) return;
+  const [users, groups] = [[...byName.unknownUsers], [...byName.unknownGroups]];
+  if (users.length + groups.length > 0) onNotice?.({ kind: 'unknown-owners', users, groups });
 }
 
 /** The totals of a whole snapshot are known in advance. */

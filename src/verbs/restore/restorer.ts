@@ -1,4 +1,5 @@
 import { finishTargetDirectory } from '../../core/files/target/target-directory.ts';
+import { removesInheritedAcls } from '../../core/files/target/xattr-choice.ts';
 import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
@@ -75,7 +76,7 @@ export class Restorer {
       targetEntry,
       setAside,
       abandoned,
-      inheritsNoAcl: policy.attributes.removesOthers,
+      inheritsNoAcl: removesInheritedAcls(policy.attributes),
       onComplete: (directory, step) => this.#finishDirectory(directory, step),
       onLost: (step, error) => tally.fail(step, error),
     });

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { TargetError } from '../../../src/core/errors.ts';
 import { createTargetPolicy } from '../../../src/core/files/target/target-policy.ts';
-import type { TargetPolicy } from '../../../src/core/files/target/target-policy.ts';
+import type { ByteString } from '../../../src/core/util/byte-string.ts';
 import { createPrng } from '../../support/prng.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
 import { NEEDS_ROOT, isRoot } from '../../support/unprivileged.ts';
@@ -106,15 +106,15 @@ describe.each(['by the caller', 'by threads'])('files written behind %s', (where
 
   test('belong to whom the policy says', async ({ skip }) => {
     skip(!isRoot, NEEDS_ROOT);
-    const ownerNames = {
+    const names = {
       userId: () => 1234,
       groupId: () => 5678,
-      userName: () => undefined,
-      groupName: () => undefined,
+      userName: () => '' as ByteString,
+      groupName: () => '' as ByteString,
     };
     const watched = new WatchedWrites({
       ...createTargetPolicy(),
-      ownerNames: ownerNames as unknown as TargetPolicy['ownerNames'],
+      byName: { names, unknownUsers: new Set(), unknownGroups: new Set() },
     });
     const path = join(temporaryDirectory(), 'file');
     watched.add(path, prng.bytes(10));

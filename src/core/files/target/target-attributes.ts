@@ -2,13 +2,14 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { TargetError } from '../../errors.ts';
 import { INODE_FLAGS, KEPT_FLAGS } from '../../format/inode-flags.ts';
 import type { EntryAttributes } from '../../format/tree/tree-entry.ts';
-import { byteStringFromBytes, byteStringFromText, fsPath, textOf } from '../../util/byte-string.ts';
+import { byteStringFromBytes, fsPath, textOf } from '../../util/byte-string.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { heldDescriptorOf } from '../paths/held-directories.ts';
 import { errnoOfResult } from '../native/native-attributes.ts';
 import type { AttributePlace, NativeAttributeCalls } from '../native/native-attributes.ts';
 import { nativeCalls } from '../native/native.ts';
 import type { AttributePolicy } from './target-policy.ts';
+import { ACL_NAMES, mayRemove, maySet, needsRoot } from './xattr-choice.ts';
 
 /** The fields of an entry from which the attributes of a restored file are set. */
 export interface AttributesToSet extends Pick<EntryAttributes, 'xattrs' | 'inodeFlags'> {
@@ -48,11 +49,9 @@ const DATA_JOURNAL = 0x4000;
 /** Flags that need a capability. */
 const PRIVILEGED_FLAGS = LOCKING_FLAGS | DATA_JOURNAL;
 const UNSUPPORTED: ReadonlySet<string> = new Set(['ENOTSUP', 'EOPNOTSUPP', 'ENOTTY', 'ENOSYS']);
-const ACL_NAMES = ['system.posix_acl_access', 'system.posix_acl_default'].map(byteStringFromText);
 const [ACCESS_ACL, DEFAULT_ACL] = ACL_NAMES as [ByteString, ByteString];
 const ACL_GROUP_OBJ = 0x04;
 const ACL_MASK = 0x10;
-const CAPABILITIES = byteStringFromText('security.capability');
 /** For all names or one value: XATTR_LIST_MAX and XATTR_SIZE_MAX in linux/limits.h. */
 const scratch = Buffer.alloc(64 * 1024);
 const NOTHING: readonly UnsetAttribute[] = [];
@@ -69,7 +68,7 @@ export function skippedAttributes(
   policy: AttributePolicy,
 ): readonly UnsetAttribute[] {
   if (!policy.sets || policy.isPrivileged || (xattrs.length === 0 && inodeFlags === 0)) return NOTHING;
-  const names = xattrs.filter(({ name }) => isPrivileged(name)).map(({ name }) => textOf(name));
+  const names = xattrs.filter(({ name }) => needsRoot(name, policy)).map(({ name }) => textOf(name));
   return [...names, ...flagNames(inodeFlags & PRIVILEGED_FLAGS)].map((name) => ({ name, reason: 'privilege' }));
 }
 
@@ -81,11 +80,11 @@ export function setXattrs(
 ): readonly UnsetAttribute[] {
   if (!policy.sets || (xattrs.length === 0 && inheritsAcl !== true)) return NOTHING;
   const calls = nativeCalls()?.attributes;
-  if (calls === undefined) return xattrs.map(({ name }) => ({ name: textOf(name), reason: 'unsupported' }));
+  const chosen = xattrs.filter(({ name }) => maySet(name, policy));
+  if (calls === undefined) return chosen.map(({ name }) => ({ name: textOf(name), reason: 'unsupported' }));
   if (inheritsAcl === true && xattrs.every(({ name }) => name !== ACCESS_ACL)) calls.remove(place, ACCESS_ACL);
   const unset: UnsetAttribute[] = [];
-  for (const { name, value } of xattrs) {
-    if (!policy.isPrivileged && isPrivileged(name)) continue;
+  for (const { name, value } of chosen) {
     const result = calls.set(place, name, value);
     if (result < 0) unset.push({ name: textOf(name), reason: reasonOf(result) });
   }
@@ -104,7 +103,7 @@ export function hasOtherXattrs(place: AttributePlace, { xattrs }: AttributesToSe
   const calls = nativeCalls()?.attributes;
   if (calls === undefined || !policy.sets) return false;
   for (const { name, value } of xattrs) {
-    if (!policy.isPrivileged && isPrivileged(name)) continue;
+    if (!maySet(name, policy)) continue;
     const foundBytes = calls.get(place, name, scratch);
     if (foundBytes < 0 || Buffer.compare(scratch.subarray(0, foundBytes), value) !== 0) return true;
   }
@@ -123,7 +122,7 @@ function otherNames(
   for (let start = 0, end = 0; start < listBytes; start = end + 1) {
     end = scratch.indexOf(0, start);
     const name = byteStringFromBytes(scratch.subarray(start, end));
-    if (isRemovable(name, policy) && xattrs.every((kept) => kept.name !== name)) names.push(name);
+    if (mayRemove(name, policy) && xattrs.every((kept) => kept.name !== name)) names.push(name);
   }
   return names;
 }
@@ -153,13 +152,6 @@ export function groupPermissionsOf({ xattrs }: AttributesToSet): number {
 
 function accessAclOf(xattrs: AttributesToSet['xattrs']): Uint8Array | undefined {
   return xattrs.length === 0 ? undefined : xattrs.find(({ name }) => name === ACCESS_ACL)?.value;
-}
-
-/** The labels of security modules are the business of the system, but a capability lets anyone use a program's rights. */
-function isRemovable(name: ByteString, policy: AttributePolicy): boolean {
-  if (name.startsWith('user.') || ACL_NAMES.includes(name)) return true;
-  if (!policy.isPrivileged) return false;
-  return name === CAPABILITIES || (policy.removesTrusted && name.startsWith('trusted.'));
 }
 
 /** Returns whether new files in an existing directory get an ACL from it. */
@@ -235,10 +227,6 @@ export function unsetFlags(flags: number, reason: string): UnsetAttribute[] {
 
 function flagNames(flags: number): string[] {
   return INODE_FLAGS.filter(({ bit }) => (flags & bit) !== 0).map(({ letter }) => `flag ${letter}`);
-}
-
-function isPrivileged(name: ByteString): boolean {
-  return name.startsWith('trusted.') || name.startsWith('security.');
 }
 
 function reasonOf(result: number): string {

@@ -1,6 +1,8 @@
 import type { TreeEntry } from '../../format/tree/tree.ts';
+import type { ByteString } from '../../util/byte-string.ts';
 import { openOwnerNames } from '../native/owner-names.ts';
 import type { OwnerNames } from '../native/owner-names.ts';
+import type { XattrSelection } from './xattr-selection.ts';
 
 /** The owner fields of an entry. */
 export type OwnedEntry = Pick<TreeEntry, 'uid' | 'gid' | 'user' | 'group'>;
@@ -14,8 +16,16 @@ export interface TargetPolicy {
   /** Whether to create device files. They give direct access to hardware. */
   readonly makesDevices: boolean;
   readonly attributes: AttributePolicy;
-  /** Maps owner names to ids. If undefined, the ids in the snapshot are used. */
-  readonly ownerNames: OwnerNames | undefined;
+  /** If undefined, the ids in the snapshot are used. */
+  readonly byName: LocalOwners | undefined;
+}
+
+/** Finds the ids that owners have on this machine. */
+interface LocalOwners {
+  readonly names: OwnerNames;
+  /** Names that were looked for and are unknown here. */
+  readonly unknownUsers: Set<ByteString>;
+  readonly unknownGroups: Set<ByteString>;
 }
 
 export interface AttributePolicy {
@@ -23,6 +33,8 @@ export interface AttributePolicy {
   readonly sets: boolean;
   /** Whether to try what only root may set: the namespaces `trusted` and `security`, and some flags. */
   readonly isPrivileged: boolean;
+  /** Undefined if all attributes are set. */
+  readonly selection?: XattrSelection | undefined;
   /** Whether attributes that an entry does not have are removed from a file or directory that gets them by itself. */
   readonly removesOthers: boolean;
   /** Whether that includes the namespace `trusted`, which entries lack if the backup could not see it. */
@@ -37,6 +49,8 @@ interface TargetPolicyOptions {
   readonly byName?: boolean;
   /** Whether to set extended attributes and inode flags. Default: true. */
   readonly setsAttributes?: boolean;
+  /** Which extended attributes are set. Default: all. */
+  readonly selection?: XattrSelection | undefined;
   /** Whether the entries have all attributes that their sources had. Default: false. */
   readonly hasAttributes?: boolean;
   /** Whether that includes the namespace `trusted`. Default: false. */
@@ -53,21 +67,29 @@ export function createTargetPolicy(options: TargetPolicyOptions = {}): TargetPol
     attributes: {
       sets,
       isPrivileged: isRoot,
+      selection: options.selection,
       removesOthers: sets && options.hasAttributes === true,
       removesTrusted: sets && options.hasTrusted === true,
     },
-    ownerNames: options.byName === true ? openOwnerNames() : undefined,
+    byName:
+      options.byName === true
+        ? { names: openOwnerNames(), unknownUsers: new Set(), unknownGroups: new Set() }
+        : undefined,
   };
 }
 
 /** The owner that an entry should have here. */
-export function wantedUid(entry: OwnedEntry, policy: TargetPolicy): number {
-  if (policy.ownerNames === undefined || entry.user === '') return entry.uid;
-  return policy.ownerNames.userId(entry.user) ?? entry.uid;
+export function wantedUid({ uid, user }: OwnedEntry, { byName }: Pick<TargetPolicy, 'byName'>): number {
+  if (byName === undefined || user === '') return uid;
+  const found = byName.names.userId(user);
+  if (found === undefined) byName.unknownUsers.add(user);
+  return found ?? uid;
 }
 
 /** The group that an entry should have here. */
-export function wantedGid(entry: OwnedEntry, policy: TargetPolicy): number {
-  if (policy.ownerNames === undefined || entry.group === '') return entry.gid;
-  return policy.ownerNames.groupId(entry.group) ?? entry.gid;
+export function wantedGid({ gid, group }: OwnedEntry, { byName }: Pick<TargetPolicy, 'byName'>): number {
+  if (byName === undefined || group === '') return gid;
+  const found = byName.names.groupId(group);
+  if (found === undefined) byName.unknownGroups.add(group);
+  return found ?? gid;
 }

@@ -95,7 +95,7 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'Nothing was deleted. Check the tags and rules. --allow-empty-group deletes all snapshots of a group if that is what you want.',
   'check-size-limit':
     'Nothing was deleted. Pinned snapshots stay, and so does the newest of each host and set of paths, without --allow-empty-group. Give a larger size or unpin something.',
-  'name-rewrite': 'Give --exclude with a pattern, --new-host or --new-time.',
+  'name-rewrite': 'Give --exclude or --include with a pattern, --new-host or --new-time.',
   'give-path-as-listed': 'Give the path as `ldm ls` shows it, without a leading slash.',
   'name-directory-to-compare':
     'Name the directory to compare it with, such as `ldm diff latest .`, or another snapshot.',

@@ -19,7 +19,8 @@ interface RewriteFlags extends SnapshotFilterFlags, PatternFlags, RemovalFlags {
 }
 
 const DETAILS = `
-Patterns work as in \`ldm backup\`, and match the absolute paths at the time of the backup. Without --forget, the old
+Patterns work as in \`ldm backup\`, and match the absolute paths at the time of the backup. --include keeps what matches,
+with all that is below it; a snapshot in which nothing matches stays as it is. Without --forget, the old
 snapshot is kept, and the new one gets the tag rewrite. After --forget, \`ldm compact\` frees the space that only the old
 snapshots needed.`;
 
@@ -28,7 +29,8 @@ export function defineRewrite(program: Command, runner: CommandRunner): void {
     .command('rewrite')
     .description('Create new versions of snapshots without some of their files, or with another host or time.')
     .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N; default: all that the options select');
-  addPatternOptions(command, 'exclude', 'leave out what matches')
+  addPatternOptions(command, 'exclude', 'leave out what matches');
+  addPatternOptions(command, 'include', 'leave out everything but what matches')
     .option('--new-host <name>', 'record this host name', textValue)
     .option('--new-time <time>', 'record this time, such as "2026-01-31 18:00"', timeValue)
     .option('--forget', 'delete the old snapshots')
@@ -44,6 +46,7 @@ export function defineRewrite(program: Command, runner: CommandRunner): void {
             'what would this remove from all snapshots of a host?',
           ],
           ['ldm rewrite 1a2b3c4d --exclude /home/me/secret --forget', 'remove a file from a snapshot'],
+          ['ldm rewrite 1a2b3c4d --include /home/me/photos', 'make a snapshot of only a part'],
           ['ldm rewrite latest --new-host tower', 'correct the host'],
         ],
         exitCodes: REPOSITORY_EXIT_CODES,
@@ -57,7 +60,8 @@ export function defineRewrite(program: Command, runner: CommandRunner): void {
         ]);
         const { newHost, newTime, forget, dryRun } = flags;
         const patterns = await readPatterns(flags, 'exclude');
-        const options = { selectors, filter: snapshotFilterOf(flags), patterns };
+        const include = await readPatterns(flags, 'include');
+        const options = { selectors, filter: snapshotFilterOf(flags), patterns, include };
         const result = await rewriteSnapshots(overriding(context, flags), {
           ...options,
           ...omitUndefined({ newHost, newTime, forget, dryRun }),

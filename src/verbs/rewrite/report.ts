@@ -26,6 +26,7 @@ export function reportRewrite(output: Output, result: RewriteResult): void {
     changed_snapshots: rewritten.length,
     unchanged_snapshots: result.unchangedCount,
     excludes_unmatched: result.excludesUnmatched,
+    includes_unmatched: result.includesUnmatched,
     forgotten,
     freed_chunks: freed.chunkCount,
     freed_trees: freed.treeCount,
@@ -37,7 +38,7 @@ export function reportRewrite(output: Output, result: RewriteResult): void {
     output.remark(formatTable(figuresOf({ freed, compaction: undefined }, label)));
     output.remark(describeNext(forgotten));
   } else output.remark(`nothing to change in ${countNoun(result.unchangedCount, 'snapshot')}`);
-  for (const pattern of result.excludesUnmatched) {
+  for (const pattern of [...result.excludesUnmatched, ...result.includesUnmatched]) {
     output.remark(`the pattern ${escapeForTerminal(pattern)} matched nothing`);
   }
   if (dryRun) output.remark('dry run: nothing was changed');

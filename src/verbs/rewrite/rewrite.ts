@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { RefusedError, UsageError } from '../../core/errors.ts';
-import { PathPatterns } from '../../core/files/paths/path-patterns.ts';
-import type { PatternTexts } from '../../core/files/paths/path-patterns.ts';
 import { encodeSnapshot } from '../../core/format/snapshot.ts';
 import type { Snapshot } from '../../core/format/snapshot.ts';
 import { measureReplacedRelease } from '../../core/ldm/replaced-release.ts';
@@ -21,14 +19,14 @@ import type { OperationContext } from '../../core/session/context.ts';
 import { assertUnprotected } from '../../core/removing/protection.ts';
 import type { FreedBytes } from '../../core/removing/remove-snapshots.ts';
 import { deleteReplaced } from '../../core/saving/replace-snapshots.ts';
+import { checkRewritePatterns, selectionOf, textsOf } from './rewrite-selection.ts';
+import type { RewritePatterns } from './rewrite-selection.ts';
 import { TreeRewriter } from './tree-rewriter.ts';
 import type { LeftOut } from './tree-rewriter.ts';
 import { assertCountable, describeListing, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
 import type { SnapshotChoice } from '../../core/snapshots/select-snapshots.ts';
 
-export interface RewriteOptions extends SnapshotChoice {
-  /** Patterns as for a backup: what matches is left out. */
-  readonly patterns?: PatternTexts;
+export interface RewriteOptions extends SnapshotChoice, RewritePatterns {
   readonly newHost?: string;
   /** RFC 3339. */
   readonly newTime?: string;
@@ -51,6 +49,7 @@ export interface RewriteResult {
   /** Snapshots in which there is nothing to change. */
   readonly unchangedCount: number;
   readonly excludesUnmatched: readonly string[];
+  readonly includesUnmatched: readonly string[];
   /** What is freed when the old snapshots are gone. */
   readonly freed: FreedBytes;
   readonly forgotten: boolean;
@@ -59,10 +58,9 @@ export interface RewriteResult {
 
 /** Makes snapshots again without some of their files, or with another host or time. The old ones stay by default. */
 export async function rewriteSnapshots(context: OperationContext, options: RewriteOptions): Promise<RewriteResult> {
-  const { exact = [], ignoringCase = [] } = options.patterns ?? {};
-  if (exact.length + ignoringCase.length === 0 && options.newHost === undefined && options.newTime === undefined) {
+  const hasPatterns = checkRewritePatterns(options);
+  if (!hasPatterns && options.newHost === undefined && options.newTime === undefined)
     throw new UsageError('nothing to change', { advice: { code: 'name-rewrite' } });
-  }
   const { forget: forgotten = false, dryRun = false } = options;
   beginPhase(context.progress, 'rewriting');
   // Two that replace the same snapshot would make two snapshots of it.
@@ -133,13 +131,15 @@ class RewriteRun {
   }
 
   async rewrite(old: SnapshotListing): Promise<void> {
-    const patterns = new PathPatterns(this.#options.patterns ?? {}, old.snapshot.base);
-    const { tree, leftOut } = await this.#trees.rewrite(old.snapshot, patterns).catch(async (error: unknown) => {
+    const selection = selectionOf(this.#options, old.snapshot.base);
+    const { tree, leftOut } = await this.#trees.rewrite(old.snapshot, selection).catch(async (error: unknown) => {
       await this.#chunks.abandon().catch(() => undefined);
       throw error;
     });
-    const unmatched = new Set(patterns.unmatched());
-    for (const pattern of this.#patternTexts()) if (!unmatched.has(pattern)) this.#matched.add(pattern);
+    const unmatched = new Set(selection.patterns.unmatched());
+    const { patterns, include } = this.#options;
+    for (const pattern of [...textsOf(patterns), ...textsOf(include)])
+      if (!unmatched.has(pattern)) this.#matched.add(pattern);
     const { newHost = old.snapshot.hostname, newTime = old.snapshot.time } = this.#options;
     const treeId = Buffer.from(tree).toString('hex');
     const { snapshot } = old;
@@ -165,14 +165,16 @@ class RewriteRun {
     });
   }
 
-  async finish(): Promise<Pick<RewriteResult, 'rewritten' | 'freed' | 'excludesUnmatched'>> {
+  async finish(): Promise<Pick<RewriteResult, 'rewritten' | 'freed' | 'excludesUnmatched' | 'includesUnmatched'>> {
     const { state, reader } = this.#opened;
-    const excludesUnmatched = this.#patternTexts().filter((pattern) => !this.#matched.has(pattern));
+    const [excludesUnmatched, includesUnmatched] = [this.#options.patterns, this.#options.include].map((patterns) =>
+      textsOf(patterns).filter((pattern) => !this.#matched.has(pattern)),
+    ) as [string[], string[]];
     const roots = this.#rewritten.map(({ snapshot }) => Buffer.from(snapshot.tree, 'hex'));
     const ids = this.#rewritten.map(({ old }) => old.id).filter((id) => state.snapshots.has(id));
     const replacing = { roots, trees: this.#trees.trees };
     const freed = await measureReplacedRelease(state, ids, replacing, reader.readTree);
-    return { rewritten: await this.#commit(), freed, excludesUnmatched };
+    return { rewritten: await this.#commit(), freed, excludesUnmatched, includesUnmatched };
   }
 
   async #commit(): Promise<readonly RewrittenSnapshot[]> {
@@ -192,11 +194,6 @@ class RewriteRun {
       made.map((each, index) => [each, { newId: committed[index]!.id, snapshot: manifests[index]! }]),
     );
     return this.#rewritten.map((each) => ({ ...each, ...commits.get(each) }));
-  }
-
-  #patternTexts(): readonly string[] {
-    const { exact = [], ignoringCase = [] } = this.#options.patterns ?? {};
-    return [...exact, ...ignoringCase];
   }
 }
 

@@ -10,6 +10,7 @@ import { joinPath } from '../../core/util/byte-string.ts';
 import { pathOf } from '../../core/util/path-node.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
 import type { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
+import type { RewriteSelection } from './rewrite-selection.ts';
 import type { Pacer } from '../../core/util/pacer.ts';
 
 /** What a snapshot loses. */
@@ -18,7 +19,7 @@ export interface LeftOut {
   sizeBytes: number;
 }
 
-/** Writes the trees of a snapshot again without what matches patterns. Contents of files are not touched. */
+/** Writes the trees of a snapshot again without some of their entries. Contents of files are not touched. */
 export class TreeRewriter {
   /** The trees that were written, by hex id. */
   readonly trees: Map<string, Uint8Array> = new Map();
@@ -39,11 +40,17 @@ export class TreeRewriter {
     this.#pacer = services.pacer;
   }
 
-  /** Returns the id of the new root. As in a backup, patterns leave out only what is below the paths of the snapshot. */
+  /**
+   * Returns the id of the new root. As in a backup, patterns that exclude leave out only what is below the paths of the
+   * snapshot. With patterns that include, directories stay that match or lead to something; if nothing does, the
+   * snapshot stays as it is.
+   */
   async rewrite(
     snapshot: Snapshot,
-    patterns: PathPatterns,
+    selection: RewriteSelection,
   ): Promise<{ readonly tree: Uint8Array; readonly leftOut: LeftOut }> {
+    if (selection.isInclude) return await this.#keepIncluded(snapshot, selection.patterns);
+    const { patterns } = selection;
     const leftOut = { fileCount: 0, sizeBytes: 0 };
     const roots = new Set(snapshot.paths);
     const isRoot = (place: PathNode): boolean => roots.has(joinPath(snapshot.base, pathOf(place)));
@@ -74,6 +81,40 @@ export class TreeRewriter {
     };
     const root = Buffer.from(snapshot.tree, 'hex');
     return { tree: await rewriteDirectory(root, undefined, roots.has(snapshot.base)), leftOut };
+  }
+
+  async #keepIncluded(
+    { tree }: Snapshot,
+    patterns: PathPatterns,
+  ): Promise<{ readonly tree: Uint8Array; readonly leftOut: LeftOut }> {
+    const leftOut = { fileCount: 0, sizeBytes: 0 };
+    /** `isKept`: whether the directory stays even if nothing in it does. */
+    const rewriteDirectory = async (
+      id: Uint8Array,
+      place: PathNode | undefined,
+      isKept: boolean,
+    ): Promise<Uint8Array | undefined> => {
+      const kept: TreeEntry[] = [];
+      let isChanged = false;
+      for (const entry of decodeTree(await this.#reader.read(id, 0))) {
+        await this.#pacer.pause();
+        const child = { parent: place, name: entry.name };
+        const isMatch = patterns.matches(child);
+        if (entry.treeId === undefined ? !isMatch : !isMatch && !patterns.mayMatchIn(child)) {
+          await this.#count(entry, leftOut);
+          isChanged = true;
+          continue;
+        }
+        const treeId = entry.treeId && (await rewriteDirectory(entry.treeId, child, isMatch));
+        if (treeId !== entry.treeId) isChanged = true;
+        if (treeId !== undefined || entry.treeId === undefined) kept.push({ ...entry, treeId });
+      }
+      if (kept.length === 0 && !isKept) return undefined;
+      return isChanged ? await this.#store(kept) : id;
+    };
+    const root = Buffer.from(tree, 'hex');
+    const found = await rewriteDirectory(root, undefined, false);
+    return found === undefined ? { tree: root, leftOut: { fileCount: 0, sizeBytes: 0 } } : { tree: found, leftOut };
   }
 
   async #store(entries: readonly TreeEntry[]): Promise<Uint8Array> {

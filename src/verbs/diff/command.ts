@@ -20,7 +20,10 @@ export function defineDiff(program: Command, runner: CommandRunner): void {
     .description(
       'List the differences between two snapshots, or between a snapshot and the files on this machine.\n\n+ added, - removed, M different content, T different type, R moved (equal content), U different metadata (with --metadata). Only directories that differ are read.\n\nFiles on this machine that a backup with the same options would exclude are not compared.',
     )
-    .argument('<snapshot[:path]>', 'the old side: id (4 or more digits), latest or latest~N')
+    .argument(
+      '[snapshot[:path]]',
+      'the old side: id (4 or more digits), latest or latest~N. Default: the two newest snapshots of one host and its paths are compared',
+    )
     .argument(
       '[snapshot[:path]|directory]',
       'the new side; write ./latest or ./beef for a directory with such a name. Default: the files that were backed up, as they are now',
@@ -35,7 +38,8 @@ export function defineDiff(program: Command, runner: CommandRunner): void {
       'after',
       formatHelpFooter({
         examples: [
-          ['ldm diff latest~1 latest', 'what changed between the last two snapshots'],
+          ['ldm diff', 'what changed between the two newest snapshots of the same host and paths'],
+          ['ldm diff --host tower --path /home', 'the same, of this host and path'],
           ['ldm diff latest', 'what changed since the last backup'],
           ['ldm diff 1a2b3c4d:docs latest', 'in one directory'],
           ['ldm diff latest --exclude "*.tmp"', 'without what the backup excludes'],
@@ -51,7 +55,7 @@ export function defineDiff(program: Command, runner: CommandRunner): void {
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, selector: string, target: string | undefined, flags: DiffFlags) => {
+      runner.inSession(async (session, selector: string | undefined, target: string | undefined, flags: DiffFlags) => {
         const [{ diffSnapshots }, { isSnapshotName, parseSelector }, { reportDiff, exitCodeOfDiff }] =
           await Promise.all([
             import('./diff.ts'),
@@ -59,13 +63,13 @@ export function defineDiff(program: Command, runner: CommandRunner): void {
             import('./report.ts'),
           ]);
         const { metadata, checksum, stat } = flags;
-        const [before, after] = pathInputs([selector, ...(target === undefined ? [] : [target])]);
+        const [before, after] = pathInputs([selector, target].filter((each) => each !== undefined));
         const filter = snapshotFilterOf(flags);
-        const isLive = after === undefined || !isSnapshotName(parseSelector(after).name);
+        const isLive = before !== undefined && (after === undefined || !isSnapshotName(parseSelector(after).name));
         const excluded = await readExclusionOptions(isLive ? flags : withoutProfile(command, flags));
-        const options = { ...excluded, before: before!, after, filter, metadata, checksum };
-        const result = await diffSnapshots(context, options);
-        reportDiff(output, result, { changes: stat !== true });
+        const options = { ...excluded, before, after, filter, metadata, checksum };
+        const result = await diffSnapshots(session.context, options);
+        reportDiff(session.output, result, { changes: stat !== true, names: before === undefined });
         return exitCodeOfDiff(result);
       }),
     );

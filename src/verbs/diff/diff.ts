@@ -25,6 +25,7 @@ import { snapshotSides } from './diff-sides.ts';
 import type { DiffSides, NamedPlace } from './diff-sides.ts';
 import { LiveContent } from './live-content.ts';
 import { liveSides } from './live-sides.ts';
+import { selectNewestPair } from '../../core/snapshots/newest-pair.ts';
 import { changeOf } from '../../core/snapshots/entry-changes.ts';
 import type { EntryChange } from '../../core/snapshots/entry-changes.ts';
 import {
@@ -39,8 +40,8 @@ export type { DiffChange, DiffCounts, DiffStatistics } from './diff-result.ts';
 
 /** The options of `ExclusionOptions` say what is not compared of the files on this machine, with the meaning that they have for a backup. */
 export interface DiffOptions extends ExclusionOptions {
-  /** The old side: `ID[:path]`, `latest`, `latest~N`. */
-  readonly before: PathInput;
+  /** The old side: `ID[:path]`, `latest`, `latest~N`. Without it, and without `after`, the two newest snapshots of one host and its paths are compared. */
+  readonly before?: PathInput | undefined;
   /**
    * The new side: another snapshot or a path in it, or a file or directory of this machine. What begins like a snapshot
    * (4 or more hex digits, `latest`) is one; put `./` in front of a directory with such a name. If only one side has a
@@ -113,9 +114,8 @@ class DiffOperation {
   }
 
   async run(): Promise<DiffResult> {
-    const { before, after: target, metadata = false } = this.#options;
-    const left = this.#place(before);
-    const right = target !== undefined && isSnapshotName(parseSelector(target).name) ? this.#place(target) : undefined;
+    const { metadata = false } = this.#options;
+    const { left, right } = this.#named();
     if (right !== undefined && !excludesNothing(this.#options))
       throw new UsageError('only files on this machine can be excluded, not those of a second snapshot');
     const attributes = metadata && right === undefined ? liveAttributes(left.listing.snapshot.attributes) : undefined;
@@ -147,6 +147,23 @@ class DiffOperation {
       unreadableTrees: this.#unreadableTrees,
       unreadableSources: this.#unreadableSources,
     };
+  }
+
+  #named(): { readonly left: NamedPlace; readonly right: NamedPlace | undefined } {
+    const { before, after } = this.#options;
+    if (before === undefined) {
+      if (after !== undefined) throw new UsageError('there is no old side to compare with the new one');
+      return this.#newestPair();
+    }
+    const isSnapshot = after !== undefined && isSnapshotName(parseSelector(after).name);
+    return { left: this.#place(before), right: isSnapshot ? this.#place(after) : undefined };
+  }
+
+  #newestPair(): { readonly left: NamedPlace; readonly right: NamedPlace } {
+    const { older, newer } = selectNewestPair(this.#context, this.#found, this.#options.filter);
+    assertCountable(['latest'], this.#opened.damage.lostSnapshots);
+    const path = '' as ByteString;
+    return { left: { listing: older, path }, right: { listing: newer, path } };
   }
 
   #place(selector: PathInput): NamedPlace {

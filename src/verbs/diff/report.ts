@@ -1,5 +1,6 @@
 import { EXIT_FAILURE, EXIT_INCOMPLETE, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import type { DiffChange, DiffCounts, DiffResult } from './diff.ts';
+import { describeListing } from '../../core/snapshots/select-snapshots.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { displayPath, escapeForTerminal } from '../../console/output/display-path.ts';
@@ -8,8 +9,15 @@ import { byteFields, pathFields } from '../../console/output/byte-fields.ts';
 import { formatTable } from '../../console/output/tables.ts';
 import { countNoun, formatCount, shortId } from '../../console/output/words.ts';
 
-/** Reports `diff`: a line for each change as restic prints it, then the counts. */
-export function reportDiff(output: Output, result: DiffResult, options: { readonly changes: boolean }): void {
+/** Reports `diff`: with `names` the snapshots that are compared, a line for each change as restic prints it, then the counts. */
+export function reportDiff(
+  output: Output,
+  result: DiffResult,
+  options: { readonly changes: boolean; readonly names: boolean },
+): void {
+  const { before, after } = result;
+  if (options.names && after !== undefined)
+    output.remark(`snapshot ${describeListing(before)} and snapshot ${describeListing(after)}`);
   if (options.changes) {
     for (const change of result.changes) {
       output.message('change', changeFields(change));

@@ -38,6 +38,37 @@ it('prints a line for each change, then the counts', async () => {
   expect((await run(['diff', '--stat', 'latest~1', 'latest'])).stdout).toMatch(/^files .*\ndirectories .*\nothers /);
 });
 
+it('compares the two newest snapshots of one host and its paths, if none is named', async () => {
+  const { run, runJson, source, directory } = await makeChanged();
+  const backup = async (...args: string[]): Promise<string> => {
+    const { messages } = await runJson(['backup', ...args]);
+    return messages.find(({ message_type: type }) => type === 'summary')!['snapshot_id'] as string;
+  };
+  const compared = async (...args: string[]): Promise<unknown[]> => {
+    const { messages } = await runJson(['diff', ...args]);
+    const found = messages.find(({ message_type: type }) => type === 'statistics')!;
+    return [found['source_snapshot'], found['target_snapshot']];
+  };
+  const alone = await run(['diff']);
+  expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining('no earlier snapshot of the same host')]);
+  await backup('source');
+  const third = await backup('source');
+  await backup('source', '--host', 'other');
+  const fourth = await backup('source');
+  writeFileSync(join(directory, 'beside'), 'x');
+  const beside = await backup('beside');
+  expect((await run(['diff'])).stderr).toContain('no earlier snapshot');
+  const besideAgain = await backup('beside');
+  expect(await compared()).toEqual([beside, besideAgain]);
+  expect(await compared('--path', source)).toEqual([third, fourth]);
+  expect((await run(['diff', '--host', 'other'])).code).toBe(1);
+  const { stdout } = await run(['diff', '--path', source]);
+  expect(stdout.split('\n')[0]).toMatch(
+    new RegExp(`^snapshot ${third.slice(0, 12)} of .* and snapshot [0-9a-f]{12} of `),
+  );
+  expect((await run(['diff', '--exclude', 'x'])).code).toBe(2);
+});
+
 it("has restic's names in JSON", async () => {
   const { run, runJson, source } = await makeChanged();
   await run(['backup', 'source']);
@@ -67,5 +98,4 @@ it('refuses what is neither a snapshot nor on this machine', async () => {
   expect((await run(['diff', 'latest', './123'])).stderr).toContain('no such file or directory');
   expect((await run(['diff', 'latest', 'beef'])).stderr).toContain('no snapshot id begins with beef');
   expect((await run(['diff', 'latest:source/sub', 'latest:source/a.txt'])).code).toBe(2);
-  expect((await run(['diff'])).code).toBe(2);
 });

@@ -90,11 +90,14 @@ export const EXTENSION_EXTENDED_ATTRIBUTES = 1;
 export const EXTENSION_HOLE_MAP = 2;
 export const EXTENSION_INODE_FLAGS = 3;
 export const EXTENSION_BIRTH_TIME = 4;
+/** Programs that do not know it preserve it. */
+export const EXTENSION_ACCESS_TIME = 5;
 /** Size of an extended attribute before its name. */
 export const TREE_XATTR_BYTES = 6;
 export const TREE_HOLE_BYTES = 16;
 export const TREE_INODE_FLAGS_BYTES = 4;
 export const TREE_BIRTH_TIME_BYTES = 12;
+export const TREE_ACCESS_TIME_BYTES = 12;
 
 export const SNAPSHOT_VERSION = 1;
 export const CONFIG_VERSION = 1;

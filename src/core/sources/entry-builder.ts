@@ -2,6 +2,7 @@ import { holesWithin } from '../files/source/hole-map.ts';
 import type { OwnerNames } from '../files/native/owner-names.ts';
 import { readLinkTarget } from '../files/source/source-files.ts';
 import type { SourceMetadata } from '../files/source/status-fields.ts';
+import { accessTimeExtensions, accessTimeOf } from '../format/tree/access-time.ts';
 import type { EntryAttributes } from '../format/tree/tree-entry.ts';
 import type { TreeEntry } from '../format/tree/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
@@ -49,7 +50,7 @@ export function buildEntry(
     holes: holesWithin(attributes.holes, content.sizeBytes ?? 0),
     inodeFlags: attributes.inodeFlags,
     birthTime: birthSeconds === undefined ? undefined : { seconds: birthSeconds, nanoseconds: birthNanoseconds },
-    extensions: [],
+    extensions: accessTimeExtensions(metadata.accessTime),
   };
 }
 
@@ -110,6 +111,7 @@ export function isSameEntry(entry: TreeEntry, metadata: SourceMetadata, owners: 
     entry.user === owners.userName(metadata.uid) &&
     entry.group === owners.groupName(metadata.gid) &&
     hasSameTimes(entry, metadata) &&
+    hasSameAccessTime(entry, metadata) &&
     entry.inode === metadata.inode &&
     (metadata.type === 'directory' || hasSameLinks(entry.hardlink, metadata))
   );
@@ -129,6 +131,12 @@ export function hasSameTimes(entry: TreeEntry, metadata: SourceMetadata): boolea
     entry.ctimeNanoseconds === metadata.ctimeNanoseconds &&
     entry.ctimeSeconds === metadata.ctimeSeconds
   );
+}
+
+/** An entry without an access time is other than one with it, so that a snapshot has all of them, or none. */
+function hasSameAccessTime(entry: TreeEntry, { accessTime }: SourceMetadata): boolean {
+  const recorded = accessTimeOf(entry);
+  return recorded?.seconds === accessTime?.seconds && recorded?.nanoseconds === accessTime?.nanoseconds;
 }
 
 function hasSameModificationTime(entry: TreeEntry, { mtimeSeconds, mtimeNanoseconds }: SourceMetadata): boolean {

@@ -2,6 +2,8 @@ import type { FileIdentity, ListedFile } from '../files/source/source-stream.ts'
 import type { FileToWrite } from '../files/target/target-file.ts';
 import { wantedGid, wantedUid } from '../files/target/target-policy.ts';
 import type { TargetPolicy } from '../files/target/target-policy.ts';
+import { accessTimeExtensions, accessTimeOf } from '../format/tree/access-time.ts';
+import type { AccessTime } from '../format/tree/access-time.ts';
 import { decodeXattrs, encodeXattrs } from '../format/tree/entry-extensions.ts';
 import type { ByteString } from '../util/byte-string.ts';
 
@@ -30,7 +32,7 @@ export interface FilesToWrite extends FileList {
 }
 
 const NUMBERS_PER_LISTED = 7;
-const NUMBERS_PER_WRITTEN = 10;
+const NUMBERS_PER_WRITTEN = 12;
 const NO_NAME = '' as ByteString;
 
 export function packListed(files: readonly ListedFile[]): ListedFiles {
@@ -86,6 +88,9 @@ export function packFilesToWrite(
     numbers[next++] = file.mode;
     numbers[next++] = file.mtimeSeconds;
     numbers[next++] = file.mtimeNanoseconds;
+    const accessed = accessTimeOf(file);
+    numbers[next++] = accessed?.seconds ?? NaN;
+    numbers[next++] = accessed?.nanoseconds ?? 0;
     numbers[next++] = file.inodeFlags;
     numbers[next++] = file.inheritsAcl === true ? 1 : 0;
     const own = file.xattrs.length === 0 ? undefined : encodeXattrs(file.xattrs);
@@ -109,6 +114,7 @@ export function unpackFilesToWrite({ paths, numbers, xattrs }: FilesToWrite): Fi
       mode: numbers[next++]!,
       mtimeSeconds: numbers[next++]!,
       mtimeNanoseconds: numbers[next++]!,
+      extensions: accessTimeExtensions(timeOf(numbers[next++]!, numbers[next++]!)),
       inodeFlags: numbers[next++]!,
       inheritsAcl: numbers[next++] === 1,
       xattrs: decodeXattrs(xattrs, xattrsEnd, (xattrsEnd += numbers[next]!)),
@@ -116,6 +122,11 @@ export function unpackFilesToWrite({ paths, numbers, xattrs }: FilesToWrite): Fi
       group: NO_NAME,
     };
   });
+}
+
+/** Without an access time, there are no seconds. */
+function timeOf(seconds: number, nanoseconds: number): AccessTime | undefined {
+  return Number.isNaN(seconds) ? undefined : { seconds, nanoseconds };
 }
 
 function pathsOf(paths: string): ByteString[] {

@@ -19,9 +19,9 @@ import type { StreamedFile } from '../../core/saving/content-stream.ts';
 import { EntryListing } from '../../core/saving/entry-listing.ts';
 import type { BackupEntry } from '../../core/saving/entry-listing.ts';
 import type { Exclusion, ExclusionOptions } from '../../core/sources/exclusion.ts';
-import type { IgnoredChanges } from '../../core/sources/entry-builder.ts';
 import { FileSaver } from './file-saver.ts';
-import { FileStore } from './file-store.ts';
+import { FileStore, ignoredChanges } from './file-store.ts';
+import type { ChangeOptions } from './file-store.ts';
 import type { OwnRepository } from '../../core/sources/own-repository.ts';
 import { findParent } from '../../core/sources/parent-snapshot.ts';
 import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
@@ -45,7 +45,7 @@ import { announceTotals } from './source-scan.ts';
 import { TreeBuilder } from './tree-builder.ts';
 import { TreeSaver } from '../../core/saving/tree-saver.ts';
 
-export interface BackupOptions extends ExclusionOptions {
+export interface BackupOptions extends ExclusionOptions, ChangeOptions {
   /** Paths and glob patterns. Empty for a stream. */
   readonly sources: readonly PathInput[];
   /** More sources. */
@@ -58,10 +58,8 @@ export interface BackupOptions extends ExclusionOptions {
   readonly tags?: readonly string[];
   /** Reads every file, even one that looks unchanged. */
   readonly force?: boolean;
-  /** Does not read a file again because its ctime has changed: some programs and file systems change only that. */
-  readonly ignoreCtime?: boolean;
-  /** Nor because its inode or its ctime has, as on file systems without lasting inodes. */
-  readonly ignoreInode?: boolean;
+  /** Records when each entry was last read. */
+  readonly withAtime?: boolean;
   /** Stores nothing. */
   readonly dryRun?: boolean;
   /** Makes no snapshot if it would be the same as the one it is compared with. */
@@ -82,10 +80,6 @@ export interface BackupOptions extends ExclusionOptions {
   readonly recordEveryMs?: number;
   /** Called for each entry below the sources: for a directory after its contents, for what is excluded a little early. */
   readonly onEntry?: (entry: BackupEntry) => void;
-}
-
-function ignoredChanges({ ignoreCtime = false, ignoreInode = false }: BackupOptions): IgnoredChanges {
-  return { ctime: ignoreCtime || ignoreInode, inode: ignoreInode };
 }
 
 export interface BackupRunOptions {
@@ -172,6 +166,7 @@ export class BackupRun {
       files: new FileStore(saver, chunks, compared?.startMs, ignored),
       ahead,
       owners,
+      recorded: { withAccessTime: options.withAtime === true },
       attributes,
       continuation,
       trees: new TreeSaver(hasher, chunks, removed),

@@ -23,6 +23,7 @@ interface BackupFlags extends ExclusionFlags, SourceFlags, PlacementFlags {
   readonly tag?: readonly (readonly string[])[];
   readonly host?: string;
   readonly force?: boolean;
+  readonly withAtime?: boolean;
   readonly dryRun?: boolean;
   readonly time?: string;
   readonly lowPriority?: boolean;
@@ -60,6 +61,7 @@ const FOOTER = {
 
 function addRareOptions(command: Command): Command {
   return command
+    .option('--with-atime', 'record access times, and restore them; every file read since makes its directory new')
     .option('--skip-if-unchanged', 'make no snapshot if nothing has changed since the last one of the same paths')
     .option('--ignore-ctime', 'do not read a file again because its ctime has changed')
     .option('--ignore-inode', 'like --ignore-ctime, and ignore a changed inode number too (network and FUSE mounts)')
@@ -116,12 +118,14 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
         // A malformed pattern must not leave a new repository behind.
         const exclusion = await readExclusionOptions(flags);
         if (flags.dryRun !== true && flags.to === undefined) await ensureRepository(session);
-        const { force, dryRun, skipIfUnchanged, ignoreCtime, ignoreInode, time, comment, keepUntil, host, tag } = flags;
+        const { force, withAtime, dryRun, skipIfUnchanged, ignoreCtime, ignoreInode } = flags;
+        const { time, comment, keepUntil, host, tag } = flags;
         const options: BackupOptions = {
           ...sources,
           storesOffline: flags.offline === 'store',
           ...omitUndefined({
             force,
+            withAtime,
             dryRun,
             skipIfUnchanged,
             ignoreCtime,

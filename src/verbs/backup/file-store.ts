@@ -8,6 +8,18 @@ import type { IgnoredChanges } from '../../core/sources/entry-builder.ts';
 import type { FileSaver, SavedFile, StoredFile } from './file-saver.ts';
 import type { FileAhead } from './read-ahead.ts';
 
+/** What does not count as a change of a file. */
+export interface ChangeOptions {
+  /** Does not read a file again because its ctime has changed: some programs and file systems change only that. */
+  readonly ignoreCtime?: boolean;
+  /** Nor because its inode or its ctime has, as on file systems without lasting inodes. */
+  readonly ignoreInode?: boolean;
+}
+
+export function ignoredChanges({ ignoreCtime = false, ignoreInode = false }: ChangeOptions): IgnoredChanges {
+  return { ctime: ignoreCtime || ignoreInode, inode: ignoreInode };
+}
+
 /** The content of a file that does not need to be read. */
 export interface KnownFile {
   readonly chunkIds: Uint8Array;

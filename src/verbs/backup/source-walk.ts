@@ -98,7 +98,7 @@ export class SourceWalk {
     const { directory } = open;
     const place = { parent: directory, name };
     const planned = open.planned?.get(name);
-    const { exclusion } = this.#services;
+    const { exclusion, recorded } = this.#services;
     const mayExclude = !open.isPartial && planned?.isRoot !== true;
     let unwanted = mayExclude ? exclusion.excludesName(open.rules, place) : undefined;
     if (unwanted !== undefined && planned === undefined) return this.#leaveOut(place, unwanted);
@@ -112,7 +112,7 @@ export class SourceWalk {
       const location = followed ?? directory.location.childPath(name);
       // Symlinks above a root are followed.
       const isAbove = open.isPartial && planned?.isRoot === false;
-      const metadata = isAbove ? readMetadataFollowing(location) : readMetadata(location);
+      const metadata = isAbove ? readMetadataFollowing(location, recorded) : readMetadata(location, recorded);
       const isDirectory = metadata.type === 'directory';
       if (mayExclude) unwanted ??= exclusion.excludes(open.rules, name, metadata, location);
       if (unwanted !== undefined && !(isDirectory && planned !== undefined)) return this.#leaveOut(place, unwanted);

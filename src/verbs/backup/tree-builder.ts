@@ -141,7 +141,9 @@ export class TreeBuilder {
     try {
       const saved = await files.save(step, ahead);
       const attributes = this.#services.attributes.note(place, saved.attributes);
-      this.#add(step, buildEntry(name, saved.metadata, owners, saved, attributes), false);
+      // Reading it may have changed its access time.
+      const metadata = { ...saved.metadata, accessTime: step.metadata.accessTime };
+      this.#add(step, buildEntry(name, metadata, owners, saved, attributes), false);
       if (saved.changedWhileRead) {
         problems.report(place, 'changed', 'changed while it was read; the saved copy may mix old and new content');
       }
@@ -155,7 +157,7 @@ export class TreeBuilder {
   /** Handles a file that a program has replaced since it was listed. Returns undefined for a file or directory. */
   #whatItIsNow({ directory, name, path }: FileStep): TreeEntry | undefined {
     try {
-      const metadata = readMetadata(path);
+      const metadata = readMetadata(path, this.#services.recorded);
       if (metadata.type === 'file' || metadata.type === 'directory') return undefined;
       const { owners, attributes } = this.#services;
       const place = { parent: directory, name };

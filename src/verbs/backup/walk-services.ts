@@ -18,6 +18,8 @@ export interface WalkServices {
   readonly files: FileStore;
   readonly ahead: ReadAhead;
   readonly owners: OwnerNames;
+  /** What is recorded besides what always is. */
+  readonly recorded: { readonly withAccessTime: boolean };
   readonly attributes: AttributeSource;
   readonly trees: TreeSaver;
   readonly continuation: Continuation;

@@ -43,6 +43,7 @@ export class PlannedFile implements FilePlace, EntryMetadata, TalliedStep {
   readonly xattrs: EntryAttributes['xattrs'];
   readonly holes: Float64Array;
   readonly inodeFlags: number;
+  readonly extensions: TreeEntry['extensions'];
   readonly inheritsAcl: boolean;
   readonly changedWhileRead: boolean;
   /** The whole entry of a file with several names. */
@@ -72,6 +73,7 @@ export class PlannedFile implements FilePlace, EntryMetadata, TalliedStep {
     this.xattrs = entry.xattrs;
     this.holes = entry.holes;
     this.inodeFlags = entry.inodeFlags;
+    this.extensions = entry.extensions;
     this.inheritsAcl = directory.inheritsAcl;
     this.changedWhileRead = entry.changedWhileRead;
     this.linked = entry.hardlink === undefined ? undefined : entry;

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import type { ListedFile } from '../../../src/core/files/source/source-stream.ts';
 import type { FileToWrite } from '../../../src/core/files/target/target-file.ts';
 import { createTargetPolicy } from '../../../src/core/files/target/target-policy.ts';
+import { accessTimeExtensions } from '../../../src/core/format/tree/access-time.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../../src/core/util/byte-string.ts';
 import {
   packFilesToWrite,
@@ -37,6 +38,7 @@ const listed: fc.Arbitrary<ListedFile> = fc.record({
 const nobody = { type: 'file', user: NO_NAME, group: NO_NAME } as const;
 const attributeName = fc.uint8Array({ min: 1, minLength: 1, maxLength: 30 }).map(byteStringFromBytes);
 const xattrs = fc.array(fc.record({ name: attributeName, value: fc.uint8Array({ maxLength: 40 }) }), { maxLength: 3 });
+const accessed = fc.record({ seconds: fc.maxSafeInteger(), nanoseconds: fc.nat(999_999_999) });
 const written = fc
   .record({
     path,
@@ -48,6 +50,7 @@ const written = fc
     sizeBytes: whole,
     xattrs,
     inodeFlags: number,
+    extensions: fc.option(accessed, { nil: undefined }).map(accessTimeExtensions),
     inheritsAcl: fc.boolean(),
   })
   .map((file): FileToWrite => ({ ...file, ...nobody }));

@@ -22,6 +22,7 @@ test('of two files with one name, which come to different threads, one is refuse
     mtimeNanoseconds: 0,
     ...owner,
     ...NO_ATTRIBUTES,
+    extensions: [],
   } as const;
   for (let round = 0; round < 100; round += 1) {
     const outcomes = { written: 0, failed: 0 };

@@ -29,7 +29,7 @@ export function metadataOf(changes: Partial<EntryMetadata> = {}): EntryMetadata 
     group: byteStringFromText('g'),
   };
   const times = { mtimeSeconds: MTIME_SECONDS, mtimeNanoseconds: 123_456_789 };
-  return { type: 'file', mode: 0o640, ...owner, ...times, ...NO_ATTRIBUTES, ...changes };
+  return { type: 'file', mode: 0o640, ...owner, ...times, ...NO_ATTRIBUTES, extensions: [], ...changes };
 }
 
 /** A `WriteBehind` that records what it reports. */

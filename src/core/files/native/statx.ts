@@ -29,6 +29,8 @@ const FIELD = {
   attributes: 1,
   attributesMask: 7,
   linkCount: 4,
+  atimeSeconds: 16,
+  atimeNanoseconds: 18,
   uid: 5,
   gid: 6,
   mode: 14,
@@ -69,12 +71,17 @@ let lastDevice = { major: 0, minor: 0, packed: 0n };
  * 64,000 files it took 150 ms; `lstatSync` and `metadataFrom` took 300 ms, because Node creates 20 BigInts and 4 dates
  * per file.
  */
-export function statx(directory: number, path: ByteString, flags: number): SourceMetadata | undefined {
+export function statx(
+  directory: number,
+  path: ByteString,
+  flags: number,
+  { withAccessTime = false }: { readonly withAccessTime?: boolean } = {},
+): SourceMetadata | undefined {
   if (!readStatus(directory, path, flags)) return undefined;
   const modeAndType = u16[FIELD.mode]!;
   const type = typeOfMode(modeAndType);
   const isDevice = type === 'character-device' || type === 'block-device';
-  return {
+  const metadata = {
     type,
     mode: modeAndType & ~constants.S_IFMT,
     uid: u32[FIELD.uid]!,
@@ -93,6 +100,9 @@ export function statx(directory: number, path: ByteString, flags: number): Sourc
     deviceMajor: isDevice ? u32[FIELD.ownMajor]! : 0,
     deviceMinor: isDevice ? u32[FIELD.ownMinor]! : 0,
   };
+  if (!withAccessTime) return metadata;
+  const accessTime = { seconds: secondsAt(FIELD.atimeSeconds), nanoseconds: u32[FIELD.atimeNanoseconds]! };
+  return { ...metadata, accessTime };
 }
 
 /** Undefined for a time that is unknown, or that no number can represent. */

@@ -14,19 +14,24 @@ const BIGINT = { bigint: true } as const;
 const NO_PATH = '' as ByteString;
 
 /** Reads the metadata of a path, or of the symlink itself if it is one. Throws SourceError. */
-export function readMetadata(path: ByteString): SourceMetadata {
+export function readMetadata(path: ByteString, wanted: { readonly withAccessTime?: boolean } = {}): SourceMetadata {
   try {
     const target = unfollowedPath(path);
-    return statx(STATX_CURRENT_DIRECTORY, target, STATX_NO_FOLLOW) ?? metadataFrom(lstatSync(fsPath(target), BIGINT));
+    const found = statx(STATX_CURRENT_DIRECTORY, target, STATX_NO_FOLLOW, wanted);
+    return found ?? metadataFrom(lstatSync(fsPath(target), BIGINT), wanted);
   } catch (cause) {
     throw asSourceError(path, cause);
   }
 }
 
 /** Reads the metadata of a path and follows symlinks; for roots and the directories above them. Throws SourceError. */
-export function readMetadataFollowing(path: ByteString): SourceMetadata {
+export function readMetadataFollowing(
+  path: ByteString,
+  wanted: { readonly withAccessTime?: boolean } = {},
+): SourceMetadata {
   try {
-    return statx(STATX_CURRENT_DIRECTORY, path, STATX_FOLLOW) ?? metadataFrom(statSync(fsPath(path), BIGINT));
+    const found = statx(STATX_CURRENT_DIRECTORY, path, STATX_FOLLOW, wanted);
+    return found ?? metadataFrom(statSync(fsPath(path), BIGINT), wanted);
   } catch (cause) {
     throw asSourceError(path, cause);
   }
@@ -41,12 +46,16 @@ export function readMetadataOf(descriptor: number, path: ByteString = NO_PATH): 
   }
 }
 
-function metadataFrom(stats: BigIntStats): SourceMetadata {
+function metadataFrom(
+  stats: BigIntStats,
+  { withAccessTime = false }: { readonly withAccessTime?: boolean } = {},
+): SourceMetadata {
   const modeAndType = Number(stats.mode);
   const type = typeOfMode(modeAndType);
   const isDevice = type === 'character-device' || type === 'block-device';
   const mtimeSeconds = wholeSeconds(stats.mtimeNs);
   const ctimeSeconds = wholeSeconds(stats.ctimeNs);
+  const atimeSeconds = wholeSeconds(stats.atimeNs);
   return {
     type,
     mode: modeAndType & ~constants.S_IFMT,
@@ -63,6 +72,12 @@ function metadataFrom(stats: BigIntStats): SourceMetadata {
     // Node reports another time where there is none.
     birthSeconds: undefined,
     birthNanoseconds: 0,
+    ...(withAccessTime && {
+      accessTime: {
+        seconds: nearestSeconds(Number(atimeSeconds)),
+        nanoseconds: Number(stats.atimeNs - atimeSeconds * 1_000_000_000n),
+      },
+    }),
     linkCount: Number(stats.nlink),
     deviceMajor: isDevice ? deviceMajorOf(stats.rdev) : 0,
     deviceMinor: isDevice ? deviceMinorOf(stats.rdev) : 0,

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { SourceError } from '../../errors.ts';
+import type { AccessTime } from '../../format/tree/access-time.ts';
 import type { EntryType } from '../../format/tree/tree.ts';
 
 const TYPES = new Map<number, EntryType>([
@@ -48,6 +49,8 @@ export interface SourceMetadata {
   readonly birthSeconds: number | undefined;
   /** Only with `birthSeconds`. */
   readonly birthNanoseconds: number;
+  /** When the file was last read; only if it was asked for. */
+  readonly accessTime?: AccessTime | undefined;
   readonly linkCount: number;
   /** For a device file; otherwise 0. */
   readonly deviceMajor: number;

@@ -1,6 +1,8 @@
 import { chmodSync, fchmodSync, fchownSync, fstatSync, futimesSync, lchownSync, lstatSync, lutimesSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import type { TargetError } from '../../errors.ts';
+import { accessTimeOf } from '../../format/tree/access-time.ts';
+import type { AccessTime } from '../../format/tree/access-time.ts';
 import type { TreeEntry } from '../../format/tree/tree.ts';
 import type { ByteString } from '../../util/byte-string.ts';
 import { fsPath } from '../../util/byte-string.ts';
@@ -24,7 +26,7 @@ import { wantedGid, wantedUid } from './target-policy.ts';
 /** The fields of an entry that are set on a restored file. */
 export type EntryMetadata = OwnedEntry &
   AttributesToSet &
-  Pick<TreeEntry, 'type' | 'mode' | 'mtimeSeconds' | 'mtimeNanoseconds'>;
+  Pick<TreeEntry, 'type' | 'mode' | 'mtimeSeconds' | 'mtimeNanoseconds' | 'extensions'>;
 
 /** How to reach a file to set its metadata: an open descriptor, or a path whose last name is not followed. */
 interface Handle {
@@ -35,7 +37,8 @@ interface Handle {
   stat(): Pick<Stats, 'uid' | 'gid' | 'mode'>;
   chown(uid: number, gid: number): void;
   chmod(mode: number): void;
-  setModified(seconds: number, nanoseconds: number): void;
+  /** `accessed`: undefined to leave the access time as it is. */
+  setTimes(modified: AccessTime, accessed: AccessTime | undefined): void;
   /** Seconds; undefined if they are unknown. */
   modified(): number | undefined;
 }
@@ -100,7 +103,10 @@ function applyTo(handle: Handle, entry: EntryMetadata, { path, policy }: Metadat
     if (mode !== (stats.mode & 0o7777) || mayDiffer) handle.chmod(mode);
     if (mode !== (entry.mode & 0o7777)) unset = [...unset, ...unsetBits(entry.mode & ~mode)];
   });
-  const isTimeSet = attempt('set the time of', () => handle.setModified(entry.mtimeSeconds, entry.mtimeNanoseconds));
+  const isTimeSet = attempt('set the time of', () => {
+    const modified = { seconds: entry.mtimeSeconds, nanoseconds: entry.mtimeNanoseconds };
+    handle.setTimes(modified, accessTimeOf(entry));
+  });
   if (isTimeSet && isOtherTime(handle, entry)) unset = [...unset, OTHER_TIME];
   if (handle.descriptor !== undefined && entry.inodeFlags !== 0)
     unset = [...unset, ...setFlags(handle.descriptor, flagsToSet(entry), policy.attributes)];
@@ -169,9 +175,9 @@ function descriptorHandle(descriptor: number): Handle {
     stat: () => ownerAndMode(descriptor) ?? fstatSync(descriptor),
     chown: (uid, gid) => (calls === undefined ? fchownSync(descriptor, uid, gid) : calls.fchown(descriptor, uid, gid)),
     chmod: (mode) => (calls === undefined ? fchmodSync(descriptor, mode) : calls.fchmod(descriptor, mode)),
-    setModified: (seconds, nanoseconds) => {
-      if (native !== undefined) native.futimens(descriptor, undefined, { seconds, nanoseconds });
-      else futimesSync(descriptor, roundedTime(seconds, nanoseconds), roundedTime(seconds, nanoseconds));
+    setTimes: (modified, accessed) => {
+      if (native !== undefined) native.futimens(descriptor, accessed, modified);
+      else futimesSync(descriptor, roundedTime(accessed ?? modified), roundedTime(modified));
     },
     modified: () => statx(descriptor, NO_PATH, STATX_OPEN_FILE)?.mtimeSeconds,
   };
@@ -185,16 +191,16 @@ function pathHandle(path: ByteString): Handle {
     stat: () => lstatSync(target),
     chown: (uid, gid) => lchownSync(target, uid, gid),
     chmod: (mode) => chmodSync(target, mode),
-    setModified: (seconds, nanoseconds) => {
+    setTimes: (modified, accessed) => {
       const native = nativeCalls();
-      if (native !== undefined) native.lutimens(path, undefined, { seconds, nanoseconds });
-      else lutimesSync(target, roundedTime(seconds, nanoseconds), roundedTime(seconds, nanoseconds));
+      if (native !== undefined) native.lutimens(path, accessed, modified);
+      else lutimesSync(target, roundedTime(accessed ?? modified), roundedTime(modified));
     },
     modified: () => statx(STATX_CURRENT_DIRECTORY, path, STATX_NO_FOLLOW)?.mtimeSeconds,
   };
 }
 
 /** Node treats a negative number as "now", but accepts a Date before 1970. */
-function roundedTime(seconds: number, nanoseconds: number): Date {
+function roundedTime({ seconds, nanoseconds }: AccessTime): Date {
   return new Date(seconds * 1e3 + nanoseconds / 1e6);
 }

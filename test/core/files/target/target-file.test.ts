@@ -45,6 +45,7 @@ const metadata = {
   mode: 0o640,
   mtimeSeconds: 1,
   mtimeNanoseconds: 0,
+  extensions: [],
   ...owner,
   ...NO_ATTRIBUTES,
 } as const;

@@ -14,6 +14,7 @@ import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { ROOT_INODE, inodeOfName } from './inode-numbers.ts';
 import { checkMountDirectory } from './mount-directory.ts';
+import { parsePathTemplate } from './path-templates.ts';
 import { MountedSnapshots } from './mounted-snapshots.ts';
 import { SnapshotNode } from './snapshot-node.ts';
 import { ViewDirectory } from './view-nodes.ts';
@@ -24,6 +25,8 @@ export interface MountOptions {
   readonly directory: PathInput;
   /** Only these snapshots are shown. */
   readonly filter?: SnapshotFilter;
+  /** The paths of the snapshots, with restic's placeholders, such as `%h/%T`. Default: `DEFAULT_TEMPLATES`, and `latest`. */
+  readonly pathTemplates?: readonly string[];
   /** Lets other users see the files, as far as their permissions allow. Default: only the user who mounts. */
   readonly allowOther?: boolean;
   /** With `allowOther`: lets everybody read everything, whatever the permissions of the files say. */
@@ -54,6 +57,7 @@ export interface MountResult extends Mounted {
  * @throws MountError if nothing can be mounted there, RepositoryNotFoundError if the repository is gone
  */
 export async function mount(context: OperationContext, options: MountOptions): Promise<MountResult> {
+  const templates = (options.pathTemplates ?? []).map((text) => parsePathTemplate(text));
   const calls = loadCalls();
   const directory = checkMountDirectory(options.directory, context.backend.localDirectory);
   return await withRepository(context, 'read', async (repository) => {
@@ -64,7 +68,7 @@ export async function mount(context: OperationContext, options: MountOptions): P
       else failures.report(error);
     };
     const place = context.backend.location;
-    const snapshots = await MountedSnapshots.open(repository, { place, filter: options.filter, onFailure });
+    const snapshots = await MountedSnapshots.open(repository, { place, filter: options.filter, templates, onFailure });
     for (const [snapshotId, reason] of snapshots.damaged)
       context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
     repository.throwIfAborted();

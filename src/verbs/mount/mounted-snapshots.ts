@@ -10,6 +10,7 @@ import type { Repository } from '../../core/repository/repository.ts';
 import { SnapshotFile } from '../../core/snapshots/snapshot-file.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
+import type { PathTemplate } from './path-templates.ts';
 import { nameSnapshots } from './snapshot-names.ts';
 import type { SnapshotDirectory } from './snapshot-names.ts';
 
@@ -22,6 +23,8 @@ interface MountedSnapshotsOptions {
   /** The place of the repository, for messages. */
   readonly place: string;
   readonly filter: SnapshotFilter;
+  /** How the snapshots are named; see `nameSnapshots`. */
+  readonly templates: readonly PathTemplate[];
   /** Called with a failure that concerns no single request. */
   readonly onFailure: (error: unknown) => void;
   readonly opened: OpenedState;
@@ -35,6 +38,7 @@ export class MountedSnapshots {
   readonly damaged: ReadonlyMap<string, string>;
   readonly #repository: Repository;
   readonly #filter: SnapshotFilter;
+  readonly #templates: readonly PathTemplate[];
   readonly #place: string;
   readonly #onFailure: (error: unknown) => void;
   #opened: OpenedState;
@@ -53,6 +57,7 @@ export class MountedSnapshots {
     this.#repository = repository;
     this.#place = given.place;
     this.#filter = given.filter;
+    this.#templates = given.templates;
     this.#onFailure = given.onFailure;
     this.#opened = given.opened;
     this.#known = new Map(given.listings.map((listing) => [listing.id, listing]));
@@ -62,13 +67,17 @@ export class MountedSnapshots {
 
   static async open(
     repository: Repository,
-    options: Pick<MountedSnapshotsOptions, 'place' | 'onFailure'> & { readonly filter?: SnapshotFilter | undefined },
+    options: Pick<MountedSnapshotsOptions, 'place' | 'onFailure'> & {
+      readonly filter?: SnapshotFilter | undefined;
+      readonly templates?: readonly PathTemplate[];
+    },
   ): Promise<MountedSnapshots> {
     repository.shareBlocks(CACHE_BYTES);
     const { listings, copied, damaged } = await repository.files.readSnapshots();
     const opened = await repository.openState();
     const found = { opened, listings, damaged: new Map([...copied, ...damaged]) };
-    return new MountedSnapshots(repository, { ...options, filter: options.filter ?? {}, ...found });
+    const { filter = {}, templates = [] } = options;
+    return new MountedSnapshots(repository, { ...options, filter, templates, ...found });
   }
 
   /** How many snapshots match the filter. */
@@ -179,7 +188,7 @@ export class MountedSnapshots {
   }
 
   #nameListed(): SnapshotDirectory {
-    return nameSnapshots(this.#matching());
+    return nameSnapshots(this.#matching(), this.#templates);
   }
 
   /** Oldest first. */

@@ -1,7 +1,8 @@
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { byteStringFromText } from '../../core/util/byte-string.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
-import { formatZonedTime } from '../../core/util/format-time.ts';
+import { DEFAULT_TEMPLATES, NAME_BYTES_MAX, fixedNames, parsePathTemplate, pathsOf } from './path-templates.ts';
+import type { PathTemplate } from './path-templates.ts';
 
 /** A directory of a mount that is in no snapshot, and what is in it by its name. */
 export interface SnapshotDirectory {
@@ -16,70 +17,84 @@ export type NamedSnapshot =
   | { readonly kind: 'link'; readonly target: ByteString };
 
 const ID_DIGITS_MIN = 8;
-const NAME_BYTES_MAX = 255;
 const LATEST = byteStringFromText('latest');
 const SNAPSHOTS = byteStringFromText('snapshots');
 
+/** A directory that is being filled. */
+interface NewDirectory extends SnapshotDirectory {
+  readonly entries: Map<ByteString, NamedSnapshot>;
+  /** How many snapshots have wanted a name. */
+  readonly counts: Map<ByteString, number>;
+  /** The name of the newest snapshot in it that ends with its time. */
+  newest: ByteString | undefined;
+}
+
 /**
- * Names snapshots as restic does in its mounts: in `ids` by the first digits of their ids, in `snapshots`,
- * `hosts/<host>` and `tags/<tag>` by their times; there, `latest` is a link to the newest one. `listings` are sorted by
- * time.
+ * Names snapshots by templates, as restic does in its mounts; without templates, as `DEFAULT_TEMPLATES` say. Where a
+ * template ends with the time, `latest` is a link to the newest one. `listings` are sorted by time.
  */
-export function nameSnapshots(listings: readonly SnapshotListing[]): SnapshotDirectory {
-  const hosts = groupBy(listings, ({ snapshot }) => [snapshot.hostname]);
-  const tags = groupBy(listings, ({ snapshot }) => snapshot.tags);
-  const entries = new Map<ByteString, NamedSnapshot>([
-    [byteStringFromText('hosts'), directoryOf([...hosts].map(([name, group]) => [name, byTime(group)]))],
-    [byteStringFromText('ids'), directoryOf(byId(listings))],
-    [SNAPSHOTS, byTime(listings)],
-    [byteStringFromText('tags'), directoryOf([...tags].map(([name, group]) => [name, byTime(group)]))],
-  ]);
-  if (listings.length > 0) entries.set(LATEST, { kind: 'link', target: `${SNAPSHOTS}/${LATEST}` as ByteString });
-  return { kind: 'directory', entries };
-}
-
-function directoryOf(entries: readonly (readonly [ByteString, NamedSnapshot])[]): SnapshotDirectory {
-  return { kind: 'directory', entries: new Map(entries) };
-}
-
-function groupBy(
+export function nameSnapshots(
   listings: readonly SnapshotListing[],
-  namesOf: (listing: SnapshotListing) => readonly string[],
-): Map<ByteString, SnapshotListing[]> {
-  const groups = new Map<ByteString, SnapshotListing[]>();
-  for (const listing of listings) {
-    for (const name of new Set(namesOf(listing).map(fileNameOf))) {
-      const group = groups.get(name);
-      if (group === undefined) groups.set(name, [listing]);
-      else group.push(listing);
+  templates: readonly PathTemplate[] = [],
+): SnapshotDirectory {
+  const root = newDirectory();
+  const isDefault = templates.length === 0;
+  const used = isDefault ? DEFAULT_TEMPLATES.map((text) => parsePathTemplate(text)) : templates;
+  const shortIds = shortIdsOf(listings);
+  for (const template of used) {
+    directoryAt(root, fixedNames(template));
+    for (const listing of listings) {
+      for (const path of pathsOf(template, listing, shortIds.get(listing.id)!)) {
+        const directory = directoryAt(root, path.slice(0, -1));
+        const name = freeName(directory, path.at(-1)!);
+        directory.entries.set(name, { kind: 'snapshot', listing });
+        if (template.endsWithTime) directory.newest = name;
+      }
     }
   }
-  return groups;
+  linkLatest(root);
+  if (isDefault && listings.length > 0)
+    root.entries.set(LATEST, { kind: 'link', target: `${SNAPSHOTS}/${LATEST}` as ByteString });
+  return root;
 }
 
-/** Host names and tags may have characters that file names cannot have. */
-function fileNameOf(text: string): ByteString {
-  const name = byteStringFromText(text).replaceAll(/[/\0]/g, '_').slice(0, NAME_BYTES_MAX);
-  return (/^\.{0,2}$/.test(name) ? `_${name}` : name) as ByteString;
+function newDirectory(): NewDirectory {
+  return { kind: 'directory', entries: new Map(), counts: new Map(), newest: undefined };
+}
+
+/** Returns the directory at a path, and makes what is missing. One gets a number if a snapshot has its name. */
+function directoryAt(root: NewDirectory, path: readonly ByteString[]): NewDirectory {
+  let directory = root;
+  for (const wanted of path) {
+    let name = wanted;
+    for (let number = 1; directory.entries.get(name)?.kind === 'snapshot'; number += 1) name = numbered(wanted, number);
+    const found = directory.entries.get(name) ?? newDirectory();
+    directory.entries.set(name, found);
+    directory = found as NewDirectory;
+  }
+  return directory;
 }
 
 /** Snapshots of the same second get a number after the time: all but the first one. */
-function byTime(listings: readonly SnapshotListing[]): SnapshotDirectory {
-  const entries = new Map<ByteString, NamedSnapshot>();
-  const counts = new Map<string, number>();
-  for (const listing of listings) {
-    const time = formatZonedTime(listing.snapshot.time);
-    const number = counts.get(time) ?? 0;
-    counts.set(time, number + 1);
-    entries.set((number === 0 ? time : `${time}-${number}`) as ByteString, { kind: 'snapshot', listing });
-  }
-  const newest = [...entries.keys()].at(-1);
-  if (newest !== undefined) entries.set(LATEST, { kind: 'link', target: newest });
-  return { kind: 'directory', entries };
+function freeName({ entries, counts }: NewDirectory, wanted: ByteString): ByteString {
+  let number = counts.get(wanted) ?? 0;
+  while (entries.has(numbered(wanted, number))) number += 1;
+  counts.set(wanted, number + 1);
+  return numbered(wanted, number);
 }
 
-/** By as many digits as tell the ids apart, and at least as many as other commands show. */
-function byId(listings: readonly SnapshotListing[]): [ByteString, NamedSnapshot][] {
+function numbered(name: ByteString, number: number): ByteString {
+  const end = number === 0 ? '' : `-${number}`;
+  return `${name.slice(0, NAME_BYTES_MAX - end.length)}${end}` as ByteString;
+}
+
+function linkLatest({ entries, newest }: NewDirectory): void {
+  for (const entry of entries.values()) if (entry.kind === 'directory') linkLatest(entry as NewDirectory);
+  if (newest !== undefined && !entries.has(LATEST)) entries.set(LATEST, { kind: 'link', target: newest });
+}
+
+/** Ids with as many digits as tell them apart, and at least as many as other commands show. */
+function shortIdsOf(listings: readonly SnapshotListing[]): Map<string, string> {
   const sorted = listings.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const common = (a: string, b: string | undefined): number => {
     if (b === undefined) return 0;
@@ -87,9 +102,9 @@ function byId(listings: readonly SnapshotListing[]): [ByteString, NamedSnapshot]
     while (length < a.length && a[length] === b[length]) length += 1;
     return length;
   };
-  return sorted.map((listing, index) => {
-    const { id } = listing;
+  const shorten = ({ id }: SnapshotListing, index: number): [string, string] => {
     const shared = Math.max(common(id, sorted[index - 1]?.id), common(id, sorted[index + 1]?.id));
-    return [id.slice(0, Math.max(ID_DIGITS_MIN, shared + 1)) as ByteString, { kind: 'snapshot', listing }];
-  });
+    return [id, id.slice(0, Math.max(ID_DIGITS_MIN, shared + 1))];
+  };
+  return new Map(sorted.map(shorten));
 }

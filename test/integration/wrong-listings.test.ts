@@ -129,7 +129,6 @@ interface Wrong {
   readonly kind: 'lacks' | 'short' | 'digit';
 }
 
-
 test('check concludes nothing from one wrong listing (seed 7)', async () => {
   const { backend: disk } = await setDamageStage(memoryDirectory());
   const prng = createPrng(7);

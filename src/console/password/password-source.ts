@@ -95,8 +95,8 @@ function variable(environment: NodeJS.ProcessEnv, name: string): string | undefi
   return value;
 }
 
-/** What origins have given, by what names them: a pipe can be read only once. */
-const given = new Map<string, Promise<Buffer>>();
+/** What origins have given: a pipe can be read only once. While passwords are kept, by what names the origin. */
+const given = new Map<unknown, Promise<Buffer>>();
 let isKept = false;
 
 function nameOf(origin: PasswordOrigin): string {
@@ -123,7 +123,7 @@ export async function keepPasswords<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function readOnce(name: string, read: () => Promise<Buffer>): Promise<Buffer> {
+async function readOnce(name: unknown, read: () => Promise<Buffer>): Promise<Buffer> {
   const reading = given.get(name) ?? read();
   given.set(name, reading);
   return Buffer.from(await reading);
@@ -137,7 +137,8 @@ export function createPasswordSource(
   isForThisRepository = false,
 ): PasswordSource {
   const read = async (ask: (prompt: typeof TerminalPrompt) => Promise<Buffer>): Promise<Buffer> => {
-    if (origin !== undefined) return await readOnce(nameOf(origin), async () => readOrigin(origin, surroundings));
+    if (origin !== undefined)
+      return await readOnce(isKept ? nameOf(origin) : origin, async () => readOrigin(origin, surroundings));
     const prompt = await loadPrompt(questions);
     return await surroundings.withoutStatus(async () => ask(prompt));
   };

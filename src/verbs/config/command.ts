@@ -17,7 +17,15 @@ export function defineConfig(program: Command, runner: CommandRunner): void {
   const config = program
     .command('config')
     .description('Check, show and edit the configuration file with its profiles.');
-  config.addHelpText('after', DETAILS);
+  config.addHelpText('after', DETAILS).addHelpText(
+    'after',
+    formatHelpFooter({
+      examples: [
+        ['ldm config edit', 'write a profile'],
+        ['ldm config check', 'verify the whole file'],
+      ],
+    }),
+  );
   config
     .command('check')
     .description('Verify the whole configuration file, and print all faults with their lines.')

@@ -34,6 +34,7 @@ import { defineRepair } from '../verbs/repair/command.ts';
 import { defineRestore } from '../verbs/restore/command.ts';
 import { defineRewrite } from '../verbs/rewrite/command.ts';
 import { defineRun } from '../verbs/run/command.ts';
+import { defineSchedule } from '../verbs/schedule/command.ts';
 import { defineServe } from '../verbs/serve/command.ts';
 import { defineShow } from '../verbs/snapshots/show-command.ts';
 import { defineSnapshots } from '../verbs/snapshots/command.ts';
@@ -85,6 +86,7 @@ export const VERBS: readonly Verb[] = [
   { heading: 'Repository', define: defineAgent },
   { heading: 'Repository', define: defineCache },
   { heading: 'Repository', define: defineServe },
+  { heading: 'Program', define: defineSchedule },
   { heading: 'Program', define: defineConfig },
   { heading: 'Program', define: defineCompletion },
   { heading: 'Program', define: defineVersion },

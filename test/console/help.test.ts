@@ -49,6 +49,7 @@ describe('help', () => {
       'restore',
       'rewrite',
       'run',
+      'schedule',
       'serve',
       'show',
       'snapshots',

@@ -61,3 +61,18 @@ function parseDays(text: string): number[] | undefined {
 function longestGap(days: readonly number[]): number {
   return Math.max(...days.map((day, index) => (days[index + 1] ?? days[0]! + DAYS.length) - day));
 }
+
+/**
+ * Returns when a schedule runs next after a time, in the time zone of this machine. An hour that the clock leaves out in
+ * spring counts as the one after it.
+ */
+export function nextRun({ cron }: Pick<Schedule, 'cron'>, after: Date): Date {
+  const [minute = '', hour, monthDay, , weekDays] = cron.split(' ');
+  const matches = (field: string | undefined, value: number): boolean =>
+    field === '*' || field?.split(',').includes(String(value)) === true;
+  for (let hours = 0; ; hours += 1) {
+    const time = new Date(after.getFullYear(), after.getMonth(), after.getDate(), hours, Number(minute));
+    const isDay = matches(monthDay, time.getDate()) && matches(weekDays, time.getDay() === 0 ? 7 : time.getDay());
+    if (time > after && matches(hour, hours % 24) && isDay) return time;
+  }
+}

@@ -46,8 +46,17 @@ async function runNamed(
   names: string[],
   flags: RunFlags,
 ): Promise<number> {
-  const [{ globalWordsOf, readPlannedProfiles, runProfiles }, { createRunReport, reportPlan }, { interruptionSignal }] =
-    await Promise.all([import('./run-profiles.ts'), import('./report.ts'), import('../../console/signals.ts')]);
+  const [
+    { readPlannedProfiles },
+    { globalWordsOf, runProfiles },
+    { createRunReport, reportPlan },
+    { interruptionSignal },
+  ] = await Promise.all([
+    import('../../console/jobs/planned-profiles.ts'),
+    import('./run-profiles.ts'),
+    import('./report.ts'),
+    import('../../console/signals.ts'),
+  ]);
   const profiles = await readPlannedProfiles({ names, isAll: flags.all === true, given, program });
   const globalWords = globalWordsOf(program, given.verbose);
   if (flags.dryRun === true) {

@@ -1,13 +1,7 @@
-import type { Command } from 'commander';
-import { UsageError } from '../../core/errors.ts';
+import { stepsOf } from '../../console/jobs/planned-profiles.ts';
 import { type RunRecord, hasSucceeded } from '../../console/jobs/run-records.ts';
-import type { ConfigFile } from '../../console/settings/config-file.ts';
-import { noSuchProfile, profileOf } from '../../console/settings/profile.ts';
 import type { Profile } from '../../console/settings/profile.ts';
 import type { StepName } from '../../console/settings/run-settings.ts';
-
-/** Steps that run unless the profile has another list, if the profile has a table for them. */
-const DEFAULT_STEPS: readonly StepName[] = ['backup', 'forget', 'check', 'copy'];
 
 export interface PlannedStep {
   readonly name: StepName;
@@ -15,47 +9,6 @@ export interface PlannedStep {
   readonly words: readonly string[];
   /** Why it is left out this time; undefined if it runs. */
   readonly leftOut: string | undefined;
-}
-
-/**
- * Returns the names of the profiles to run, each once, in their order. `names`: of profiles and groups.
- * @throws UsageError for a name that is neither
- */
-function namedProfiles(config: ConfigFile, names: readonly string[], isAll: boolean): string[] {
-  if (isAll) return Object.keys(config.profiles);
-  const groups = config.groups as Readonly<Record<string, readonly string[]>>;
-  const chosen = names.flatMap((name) => {
-    if (Object.hasOwn(config.profiles, name)) return [name];
-    if (Object.hasOwn(groups, name)) return groups[name]!;
-    throw noSuchProfile(config, name);
-  });
-  return [...new Set(chosen)];
-}
-
-/**
- * Returns the profiles to run. With `isAll`, those without a step are left out.
- * @throws UsageError if anything in one of them is wrong, or has nothing to run
- */
-export function profilesToRun(
-  config: ConfigFile,
-  names: readonly string[],
-  isAll: boolean,
-  program: Command,
-): Profile[] {
-  const profiles = namedProfiles(config, names, isAll).map((name) => profileOf(config, name, program));
-  const usable = profiles.filter((profile) => stepsOf(profile).length > 0);
-  const [unusable] = isAll ? [] : profiles.filter((profile) => !usable.includes(profile));
-  if (unusable !== undefined) {
-    throw new UsageError(`the profile ${unusable.name} has nothing to run`, {
-      hint: `Give it a table such as [profiles.${unusable.name}.backup] with \`paths\`.`,
-    });
-  }
-  if (usable.length === 0) throw new UsageError(`no profile in ${config.path} has anything to run`);
-  return usable;
-}
-
-function stepsOf({ table }: Profile): readonly StepName[] {
-  return table.run?.steps ?? DEFAULT_STEPS.filter((step) => table.commands.has(step));
 }
 
 /** Returns the steps of a profile. `globalWords`: options that each step gets. `runs`: the earlier runs. */

@@ -1,13 +1,11 @@
 import { type Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
-import type { CommandOutcome, Surroundings } from '../../console/command-runner.ts';
+import type { CommandOutcome } from '../../console/command-runner.ts';
 import { type RunRecord, runsDirectory } from '../../console/jobs/run-records.ts';
 import { keepPasswords } from '../../console/password/password-source.ts';
-import { configPath, readConfigFile } from '../../console/settings/config-file.ts';
-import { readVariable } from '../../console/settings/environment.ts';
 import type { Profile } from '../../console/settings/profile.ts';
 import { ProfileRun } from './profile-run.ts';
-import { type PlannedStep, profilesToRun, worstOf } from './run-plan.ts';
+import { type PlannedStep, worstOf } from './run-plan.ts';
 
 /** Options that a run passes on to its steps. Any other one belongs in the profile. */
 const PASSED_ON = new Map([
@@ -15,29 +13,6 @@ const PASSED_ON = new Map([
   ['quiet', '--quiet'],
   ['progress', '--no-progress'],
 ]);
-
-/**
- * Returns the profiles that the command line names; without a name, the one that every command would use.
- * @throws UsageError
- */
-export async function readPlannedProfiles(asked: {
-  readonly names: readonly string[];
-  readonly isAll: boolean;
-  readonly given: Surroundings['given'];
-  readonly program: Command;
-}): Promise<Profile[]> {
-  const { names, isAll, given, program } = asked;
-  const path = configPath(process.env);
-  const config = await readConfigFile(path);
-  if (config === undefined) {
-    throw new UsageError(`there is nothing to run: ${path ?? 'a home directory'} does not exist`, {
-      hint: 'Write a profile, as in `ldm config --help`.',
-    });
-  }
-  if (isAll && names.length > 0) throw new UsageError('give either names of profiles or --all');
-  const usual = given.profile ?? readVariable(process.env, 'LDM_PROFILE', { parse: (text) => text, wanted: 'a name' });
-  return profilesToRun(config, names.length > 0 ? names : [usual ?? 'default'], isAll, program);
-}
 
 /**
  * Returns the options of the command line that each step gets.

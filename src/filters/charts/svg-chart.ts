@@ -6,6 +6,7 @@ import { Resvg } from '@resvg/resvg-js';
 
 const PANEL_WIDTH = 340;
 const PANEL_HEIGHT = 260;
+const LEGEND_COLUMNS_MAX = 5;
 /** The PNG always uses the first font. A browser may fall back to the second. */
 const FONT = 'DejaVu Sans, sans-serif';
 
@@ -15,7 +16,8 @@ export async function renderSvg(panels: readonly ChartPanel[]): Promise<string> 
 }
 
 function specify(panels: readonly ChartPanel[]): Spec {
-  const series = panels[0]!.series;
+  // Panels may have series in common.
+  const series = [...new Map(panels.flatMap((panel) => panel.series).map((each) => [each.name, each])).values()];
   const names = series.map(({ name }) => name);
   return {
     background: 'white',
@@ -36,7 +38,7 @@ function specify(panels: readonly ChartPanel[]): Spec {
         strokeDash: 'dash',
         symbolType: 'stroke',
         orient: 'bottom',
-        columns: names.length,
+        columns: Math.min(names.length, LEGEND_COLUMNS_MAX),
         columnPadding: 24,
       },
     ],

@@ -9,8 +9,13 @@ const PUBLISHED_SIZES =
   'the paper prints 27.34 MB for 100,000 ids to 273.76 MB for 1,000,000; what it counts, and in which unit, is unclear';
 
 /** Reports `filter load-test`: times and questions by the number of users, then the memory of each structure, then publications. */
-export function reportLoadTest(output: Output, options: LoadTestOptions, result: LoadTestResult): void {
-  output.message('load_test', loadTestFields(options, result));
+export function reportLoadTest(
+  output: Output,
+  options: LoadTestOptions,
+  result: LoadTestResult,
+  written: readonly string[],
+): void {
+  output.message('load_test', { ...loadTestFields(options, result), files: written });
   if (output.json) return;
   const { seed, idsPerDomain, serviceMs, servedAtOnce, lookUpsPerUser } = options;
   output.line(
@@ -18,6 +23,7 @@ export function reportLoadTest(output: Output, options: LoadTestOptions, result:
       `of ${serviceMs} ms on average, ${formatCount(lookUpsPerUser)} look-ups per user`,
   );
   output.line(`\n${describeLoad(result)}\n\n${describeSizes(result)}\n\n${describePublication(result)}`);
+  for (const file of written) output.remark(`wrote ${file}`);
 }
 
 function describeLoad({ load, planeBytes, domains }: LoadTestResult): string {
@@ -31,7 +37,7 @@ function describeLoad({ load, planeBytes, domains }: LoadTestResult): string {
   const head = ['users', ...figures, ...figures, 'faster'];
   const table = formatTable(rows, { head, rightAligned: [...head.keys()], indent: '  ' });
   const memory = `the filters of all ${domains} domains take ${(planeBytes / MEGABYTE).toFixed(2)} MB together`;
-  return `Time of a look-up in ms: domain after domain, and by filter\n${table}\n  ${memory}`;
+  return `Model of the time of a look-up in ms: domain after domain, and by filter\n${table}\n  ${memory}`;
 }
 
 function figureCells({ questionsPerLookUp, meanMs, p50Ms, p95Ms }: LoadFigures): string[] {

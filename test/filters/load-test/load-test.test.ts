@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Pacer } from '../../../src/core/util/pacer.ts';
 import { CONTENDERS } from '../../../src/filters/compare/contenders.ts';
@@ -7,6 +9,7 @@ import { parseJsonLines } from '../../cli/scenario.ts';
 import { runLdmHere } from '../../support/run-ldm-here.ts';
 import { runLdm } from '../../support/run-ldm.ts';
 import { inSoak } from '../../support/soak.ts';
+import { memoryDirectory } from '../../support/temp-directory.ts';
 
 const SEED = 4;
 const IDS = inSoak(1000, 200);
@@ -110,7 +113,8 @@ describe(`the load test (seed ${SEED})`, async () => {
   });
 
   it('asks the same questions again with the seed, prints tables, and says what the published figures are', async () => {
-    const again = await runLdm(loadTest);
+    const directory = memoryDirectory();
+    const again = await runLdm([...loadTest, '--csv', 'sizes.csv', '--svg', 'sizes.svg'], { cwd: directory });
     expect([again.code, again.stderr]).toEqual([0, '']);
     expect(again.stdout).toMatch(
       new RegExp(`^seed 4, 8 domains of ${inSoak('1,000', '200')} chunks, 2 questions at once of 5 ms on average`),
@@ -118,6 +122,11 @@ describe(`the load test (seed ${SEED})`, async () => {
     expect(again.stdout.match(/\d\.\d\d x$/gm)).toHaveLength(6);
     expect(again.stdout).toMatch(inSoak(/^ {2}10,000 /m, /^ {2}2,000 /m));
     expect(again.stdout).toContain('27.34 MB');
+    const [, firstRow, ...furtherRows] = readFileSync(join(directory, 'sizes.csv'), 'utf8').trim().split('\n');
+    const first = [IDS, ...SIZED_NAMES.map((name) => sizes[0]!.structure_bytes[name])];
+    expect([firstRow!.split(',').slice(0, -1), furtherRows.length]).toEqual([first.map(String), 9]);
+    const drawing = readFileSync(join(directory, 'sizes.svg'), 'utf8');
+    for (const name of [...SIZED_NAMES, 'JavaScript Set']) expect(drawing).toContain(`>${name}<`);
     expect(again.stdout).toContain(
       inSoak('a domain of 100,000 chunks, 100 changed each night', 'a domain of 20,000 chunks, 20 changed each night'),
     );

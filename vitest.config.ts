@@ -78,6 +78,7 @@ const servers = [
   'places/rclone/rclone-repository',
   'integration/ceph',
   'integration/import-history',
+  'integration/real-load-test',
   'integration/realm-servers',
   'integration/realm-watches',
   'integration/serve-ssh',

@@ -12,6 +12,8 @@ export { openKeyFilter } from './keys/open-filter.ts';
 export type { KeyFilter, MadeOf } from './keys/key-filter.ts';
 export { makeKeyFilter } from './make/make.ts';
 export type { KeyBatches, MakeOptions, MakeResult } from './make/make.ts';
+export { runRealLoadTest } from './load-test/real/real-load-test.ts';
+export type { RealLoadTestOptions, RealLoadTestResult, RealRow } from './load-test/real/real-load-test.ts';
 export { walkPlan } from './plan/plan.ts';
 export type { PlanChoice, PlanRequest, PlanWalk } from './plan/plan.ts';
 export { simulateChains } from './simulate/simulate.ts';

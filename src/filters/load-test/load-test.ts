@@ -13,7 +13,7 @@ export type { LoadFigures } from './queue.ts';
 export type { SizeRow } from './structure-sizes.ts';
 
 /** The numbers of users of the paper. */
-const USERS = [10, 20, 40, 60, 80, 100] as const;
+export const USERS: readonly number[] = [10, 20, 40, 60, 80, 100];
 const DOMAINS = 8;
 const RATE = 0.01;
 /** The last table has this many rows, in steps of the ids of a domain. */

@@ -116,11 +116,15 @@ function earliest(users: readonly User[]): number {
 
 function figuresOf(times: readonly number[], questions: number): LoadFigures {
   const sorted = Float64Array.from(times).sort();
-  const quantile = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1]!;
   return {
     questionsPerLookUp: questions / times.length,
     meanMs: times.reduce((sum, ms) => sum + ms, 0) / times.length,
-    p50Ms: quantile(0.5),
-    p95Ms: quantile(0.95),
+    p50Ms: quantileOf(sorted, 0.5),
+    p95Ms: quantileOf(sorted, 0.95),
   };
+}
+
+/** The smallest value that this share of all values does not exceed. `sorted`: at least one value, in ascending order. */
+export function quantileOf(sorted: Float64Array, share: number): number {
+  return sorted[Math.ceil(share * sorted.length) - 1]!;
 }

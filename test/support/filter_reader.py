@@ -3,7 +3,9 @@
 usage: filter_reader.py FILE, with an id of hex digits a line on standard input. Prints 1 or 0 for each.
 """
 import hashlib
+import struct
 import sys
+import zlib
 
 MASK = 2**64 - 1
 
@@ -77,8 +79,59 @@ def open_raw(data):
     return lambda key: key in ids
 
 
+def open_saved(data):
+    """The saved form of the family: magic, version, name, numbers, arrays, CRC-32."""
+    assert zlib.crc32(data[:-4]) == int.from_bytes(data[-4:], "little")
+    version, name_bytes = struct.unpack_from("<HB", data, 6)
+    assert version == 1
+    name = data[9 : 9 + name_bytes].decode("ascii")
+    at = 9 + name_bytes
+    (count,) = struct.unpack_from("<I", data, at)
+    numbers = struct.unpack_from(f"<{count}d", data, at + 4)
+    at += 4 + 8 * count
+    (count,) = struct.unpack_from("<I", data, at)
+    lengths = struct.unpack_from(f"<{count}Q", data, at + 4)
+    at += 4 + 8 * count
+    arrays = []
+    for length in lengths:
+        arrays.append(data[at : at + length])
+        at += length
+    assert at == len(data) - 4
+    return SAVED[name](numbers, arrays)
+
+
+def open_fuse(code):
+    def opened(numbers, arrays):
+        keys, seed_low, seed_high, length, segments = (int(number) for number in numbers)
+        seed = seed_high << 32 | seed_low
+        if keys == 0:
+            return lambda key: False
+        slots = struct.unpack(f"<{segments * length}{code}", arrays[0])
+
+        def has(key):
+            hashed = mix((murmur3_x64_128(key)[0] + seed) & MASK)
+            first = hashed * ((segments - 2) * length) >> 64
+            second = (first + length) ^ (hashed >> 18 & (length - 1))
+            third = (first + 2 * length) ^ (hashed & (length - 1))
+            fingerprint = (hashed ^ hashed >> 32) & (2 ** (8 * struct.calcsize(code)) - 1)
+            return slots[first] ^ slots[second] ^ slots[third] == fingerprint
+
+        return has
+
+    return opened
+
+
+SAVED = {"binary-fuse-8": open_fuse("B"), "binary-fuse-16": open_fuse("H")}
+
+
+def opener_of(data):
+    if data.startswith(b"LDMSET"):
+        return open_saved
+    return open_raw if data.startswith(b"LDMIDS1\n") else open_guava
+
+
 with open(sys.argv[1], "rb") as file:
     contents = file.read()
-has_key = (open_raw if contents.startswith(b"LDMIDS1\n") else open_guava)(contents)
+has_key = opener_of(contents)(contents)
 for line in sys.stdin:
     print(int(has_key(bytes.fromhex(line.strip()))))

@@ -79,7 +79,7 @@ function finish(low1: number, high1: number, low2: number, high2: number, out: U
  * fmix64 of the original: flipping an input bit flips each output bit with a probability of one half. After a 64-bit
  * shift by 33, the lower word is the upper word shifted by 1.
  */
-function avalanche(low: number, high: number, out: Uint32Array, half: number): void {
+export function avalanche(low: number, high: number, out: Uint32Array, half: number): void {
   let mixed = low ^ (high >>> 1);
   const firstHigh = productHigh(mixed, high, FMIX1_LOW, FMIX1_HIGH);
   mixed = Math.imul(mixed, FMIX1_LOW) ^ (firstHigh >>> 1);

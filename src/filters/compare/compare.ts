@@ -22,7 +22,7 @@ export interface CompareOptions {
   readonly falsePositiveRate: number;
   /** Seed of the ids, which are the same for every structure. */
   readonly seed: number;
-  /** Default: all structures. */
+  /** Default: all structures that can keep the rate. */
   readonly structures?: readonly string[] | undefined;
   /** Number of rounds, of which the fastest counts. By default small sizes are measured up to five times. */
   readonly rounds?: number | undefined;
@@ -54,7 +54,7 @@ export async function compareFilters(
   onStructure: (result: StructureResult) => void = () => undefined,
 ): Promise<CompareResult> {
   const { elements, falsePositiveRate, seed, rounds, answersMin } = options;
-  const contenders = selectContenders(options.structures ?? STRUCTURE_NAMES);
+  const contenders = selectContenders(options.structures, falsePositiveRate);
   const pacer = new Pacer(caller);
   const structures: StructureResult[] = [];
   const unavailable: UnavailableStructure[] = [];
@@ -89,7 +89,7 @@ function reasonForAbsence(contender: (typeof CONTENDERS)[number]): MissingPackag
  * @throws MissingPackageError if a structure was requested by name and is unavailable
  */
 export function checkStructures(names: readonly string[] | undefined, falsePositiveRate: number): void {
-  for (const contender of selectContenders(names ?? STRUCTURE_NAMES)) {
+  for (const contender of selectContenders(names, falsePositiveRate)) {
     try {
       contender.make({ capacity: 1, falsePositiveRate, ids: 'hashed' });
     } catch (cause) {
@@ -100,7 +100,8 @@ export function checkStructures(names: readonly string[] | undefined, falsePosit
   }
 }
 
-function selectContenders(names: readonly string[]): typeof CONTENDERS {
+function selectContenders(names: readonly string[] | undefined, falsePositiveRate: number): typeof CONTENDERS {
+  if (names === undefined) return CONTENDERS.filter(({ rateMin }) => rateMin <= falsePositiveRate);
   const unknown = names.find((name) => !CONTENDERS.some((contender) => contender.name === name));
   if (unknown !== undefined) {
     throw new UsageError(`unknown structure ${unknown}`, {

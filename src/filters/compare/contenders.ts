@@ -1,6 +1,7 @@
 import type { ChainStatistics } from '../../core/ldm/chain-statistics.ts';
 import { predictedRate } from '../../core/ldm/formulas.ts';
 import { BPlusTreeFilter } from '../family/b-plus-tree.ts';
+import { BinaryFuseFilter } from '../family/binary-fuse.ts';
 import { BloomFilter } from '../family/bloom-filter.ts';
 import { CountingBloomFilter } from '../family/counting-bloom-filter.ts';
 import { CuckooFilter } from '../family/cuckoo-filter.ts';
@@ -58,6 +59,8 @@ export interface Contender {
   readonly growsBy: string | undefined;
   /** What its figures are about, if not simply about a set of ids. */
   readonly measuredAs: string | undefined;
+  /** The lowest rate that it can be made for: for lower ones it is left out, unless it is named. */
+  readonly rateMin: number;
   /** @throws MissingPackageError if it needs an optional package that is not installed */
   make(options: ContenderOptions): Entrant;
 }
@@ -67,11 +70,12 @@ interface Traits {
   readonly measuredAs?: string;
   readonly isOnDisk?: boolean;
   readonly hashesIds?: boolean;
+  readonly rateMin?: number;
 }
 
 function contender(name: FilterName, make: Contender['make'], traits: Traits = {}): Contender {
-  const { growsBy, measuredAs, isOnDisk = false, hashesIds = true } = traits;
-  return { name, make, growsBy, measuredAs, isOnDisk, hashesIds };
+  const { growsBy, measuredAs, isOnDisk = false, hashesIds = true, rateMin = 0 } = traits;
+  return { name, make, growsBy, measuredAs, isOnDisk, hashesIds, rateMin };
 }
 
 /** Converts the options to those of a structure in `src/filters/family`, including the hash function. */
@@ -104,6 +108,14 @@ function makeLdm(options: ContenderOptions): Entrant {
   };
 }
 
+function fuse(fingerprintBits: 8 | 16): Contender {
+  return contender(
+    `binary-fuse-${fingerprintBits}`,
+    (options) => ({ filter: BinaryFuseFilter.withRate({ ...withHash(options), fingerprintBits }) }),
+    { rateMin: 2 ** -fingerprintBits },
+  );
+}
+
 function makeTree(): Entrant {
   BPlusTreeFilter.assertAvailable();
   const filter = BPlusTreeFilter.forCapacity();
@@ -124,6 +136,8 @@ export const CONTENDERS: readonly Contender[] = [
     growsBy: 'one more filter',
   }),
   contender('indexed-filter', (options) => ({ filter: IndexedFilter.withRate(withHash(options)) })),
+  fuse(8),
+  fuse(16),
   contender('range-tree', (options) => ({ filter: RangeTree.withRate(withHash(options)) }), {
     measuredAs: 'with all ids as chunks of one file, and asked without a box: each look-up can query all of its leaves',
   }),

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import type { FilterState } from '../../core/ldm/filter-state.ts';
 import { ID_BYTES } from '../../core/ldm/positions.ts';
+import { BinaryFuseFilter } from '../family/binary-fuse.ts';
 import { BloomFilter } from '../family/bloom-filter.ts';
 import { encodeSortedIds } from '../family/sorted-ids.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 
-export type ExportFormat = 'guava' | 'raw';
+export type ExportFormat = 'guava' | 'binary-fuse' | 'raw';
 
 export interface ExportOptions {
   readonly format: ExportFormat;
-  /** Rate of the Guava filter; raw ids are exact. */
+  /** The highest rate of a filter, 0.01 by default; raw ids are exact. */
   readonly falsePositiveRate?: number | undefined;
 }
 
@@ -29,7 +30,8 @@ const DEFAULT_EXPORT_RATE = 0.01;
 
 /**
  * Exports the ids of the live chunks of the repository, including trees, for other services: as a Guava `BloomFilter`
- * with the byte-array funnel, or as sorted ids. Reads no pack.
+ * with the byte-array funnel, as a binary fuse filter, or as sorted ids. Reads no pack.
+ * @throws UsageError if the format cannot have so low a rate
  */
 export async function exportMembership(context: OperationContext, options: ExportOptions): Promise<ExportResult> {
   return await withRepository(context, 'read', async (repository) => {
@@ -44,14 +46,16 @@ export async function exportMembership(context: OperationContext, options: Expor
 
 function encodeIds(ids: Uint8Array, options: ExportOptions): Pick<ExportResult, 'bytes' | 'falsePositiveRate'> {
   if (options.format === 'raw') return { bytes: encodeSortedIds(ids), falsePositiveRate: 0 };
-  // Guava does not accept a capacity of 0.
-  const capacity = Math.max(1, ids.length / ID_BYTES);
-  const filter = BloomFilter.forCapacity({
-    capacity,
-    falsePositiveRate: options.falsePositiveRate ?? DEFAULT_EXPORT_RATE,
-  });
+  const filter = emptyFilter(ids.length / ID_BYTES, options);
   for (let at = 0; at < ids.length; at += ID_BYTES) filter.add(ids.subarray(at, at + ID_BYTES));
   return { bytes: filter.save(), falsePositiveRate: filter.falsePositiveRate() };
+}
+
+function emptyFilter(count: number, options: ExportOptions): BinaryFuseFilter | BloomFilter {
+  const falsePositiveRate = options.falsePositiveRate ?? DEFAULT_EXPORT_RATE;
+  if (options.format === 'binary-fuse') return BinaryFuseFilter.withRate({ falsePositiveRate });
+  // Guava does not accept a capacity of 0.
+  return BloomFilter.forCapacity({ capacity: Math.max(1, count), falsePositiveRate });
 }
 
 /** Returns the concatenated ids of all live chunks that have a location. */

@@ -1,6 +1,8 @@
 /** The filter library: sets of ids that answer "was this added?". */
 export { CorruptDataError, FilterFullError, LdmError, MissingPackageError, UsageError } from '../../core/errors.ts';
 export { BPlusTreeFilter } from './b-plus-tree.ts';
+export { BinaryFuseFilter } from './binary-fuse.ts';
+export type { BinaryFuseOptions } from './binary-fuse.ts';
 export { BloomFilter } from './bloom-filter.ts';
 export type { BloomOptions } from './bloom-filter.ts';
 export { CountingBloomFilter } from './counting-bloom-filter.ts';

@@ -44,4 +44,6 @@ export type FilterName =
   | 'hash-set'
   | 'b-plus-tree'
   | 'indexed-filter'
+  | 'binary-fuse-8'
+  | 'binary-fuse-16'
   | 'range-tree';

@@ -4,7 +4,7 @@ export const PARTS = 3;
 export const FREE = 3;
 
 /**
- * A random graph in which each edge has three vertices, for `PerfectHash`. Peeling takes away an edge with a vertex that
+ * A random graph in which each edge has three vertices, for `PerfectHash` and `BinaryFuseFilter`. Peeling takes away an edge with a vertex that
  * no other edge has, and assigns the edge to this vertex, until no edge is left. A vertex keeps only the number of its
  * edges and the exclusive or of their indices, which is the index of the last one (Belazzougui, Boldi, Ottaviano,
  * Venturini, Vigna: "Cache-Oblivious Peeling of Random Hypergraphs", DCC 2014).
@@ -18,10 +18,10 @@ export class PeelGraph {
   readonly #assigned: Uint32Array;
   #peeled = 0;
 
-  constructor(edgeCount: number, partSize: number) {
+  constructor(edgeCount: number, vertexCount: number) {
     this.#edges = new Uint32Array(edgeCount * PARTS);
-    this.#degrees = new Uint32Array(partSize * PARTS);
-    this.#edgesOf = new Uint32Array(partSize * PARTS);
+    this.#degrees = new Uint32Array(vertexCount);
+    this.#edgesOf = new Uint32Array(vertexCount);
     this.#order = new Uint32Array(edgeCount);
     this.#assigned = new Uint32Array(edgeCount);
   }
@@ -74,5 +74,19 @@ export class PeelGraph {
       values[vertex] = (part + 2 * FREE - others) % PARTS;
     }
     return values;
+  }
+
+  /**
+   * Sets the vertices so that the exclusive or of the three of each edge is the value of the edge.
+   * @param values - one for each vertex, all 0
+   */
+  assignExclusiveOr(values: Uint8Array | Uint16Array, valueOf: (edge: number) => number): void {
+    for (let index = this.#peeled - 1; index >= 0; index--) {
+      const edge = this.#order[index]!;
+      const at = edge * PARTS;
+      const [a, b, c] = [this.#edges[at]!, this.#edges[at + 1]!, this.#edges[at + 2]!];
+      // The assigned vertex is still 0.
+      values[this.#assigned[index]!] = valueOf(edge) ^ values[a]! ^ values[b]! ^ values[c]!;
+    }
   }
 }

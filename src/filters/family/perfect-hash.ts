@@ -69,7 +69,7 @@ export class PerfectHash {
   static build(hashes: HashList): PerfectHash {
     const partSize = partSizeOf(hashes.count);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const graph = new PeelGraph(hashes.count, partSize);
+      const graph = new PeelGraph(hashes.count, partSize * PARTS);
       for (let key = 0; key < hashes.count; key++) {
         const at = key * HASH_WORDS;
         for (let part = 0; part < PARTS; part++) {

@@ -55,6 +55,11 @@ export function isKeyFilter(bytes: Uint8Array): boolean {
   return savedNameOf(bytes) !== undefined;
 }
 
+/** Whether the bytes begin like a filter of chunk ids in this form, as `filter export` writes it. */
+export function isExportedFilter(bytes: Uint8Array): boolean {
+  return savedNameOf(bytes)?.startsWith('binary-fuse-') === true;
+}
+
 /**
  * Decodes the output of `encodeKeyFilter`, or of `save` of a class of the library that has a kind.
  * @throws CorruptDataError if the bytes are damaged, cut short or something else

@@ -1,7 +1,9 @@
 import { CorruptDataError, UsageError } from '../../core/errors.ts';
 import { readWholeFile } from '../../core/files/target/whole-file.ts';
 import { ID_BYTES } from '../../core/ldm/positions.ts';
+import { BinaryFuseFilter } from '../family/binary-fuse.ts';
 import { BloomFilter } from '../family/bloom-filter.ts';
+import { savedNameOf } from '../family/saved-filter.ts';
 import { SortedIds } from '../family/sorted-ids.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { textOf } from '../../core/util/byte-string.ts';
@@ -44,7 +46,7 @@ export function parseChunkIds(texts: readonly string[]): Uint8Array[] {
  * Opens a file from `exportMembership`, or a Guava filter with the byte-array funnel from another program; detects the
  * format from the bytes.
  * @throws SourceError if the file cannot be read
- * @throws CorruptDataError if it has neither format
+ * @throws CorruptDataError if it has none of the formats
  */
 export function openMembership(path: ByteString): ExportedMembership {
   return membershipOf(readWholeFile(path), textOf(path));
@@ -53,7 +55,8 @@ export function openMembership(path: ByteString): ExportedMembership {
 /** The same for the bytes of a file with this name. */
 export function membershipOf(bytes: Uint8Array, name: string): ExportedMembership {
   try {
-    return SortedIds.isRecognised(bytes) ? openRaw(bytes) : openGuava(bytes);
+    if (SortedIds.isRecognised(bytes)) return openRaw(bytes);
+    return savedNameOf(bytes) === undefined ? openGuava(bytes) : openFuse(bytes);
   } catch (error) {
     if (!(error instanceof CorruptDataError)) throw error;
     throw new CorruptDataError(`${name}: ${error.message}`, {
@@ -71,6 +74,11 @@ function openRaw(bytes: Uint8Array): ExportedMembership {
 function openGuava(bytes: Uint8Array): ExportedMembership {
   const filter = BloomFilter.load(bytes);
   return { format: 'guava', falsePositiveRate: filter.falsePositiveRate(), has: (id) => filter.has(id) };
+}
+
+function openFuse(bytes: Uint8Array): ExportedMembership {
+  const filter = BinaryFuseFilter.load(bytes);
+  return { format: 'binary-fuse', falsePositiveRate: filter.falsePositiveRate(), has: (id) => filter.has(id) };
 }
 
 export function askIds(membership: ExportedMembership, ids: readonly Uint8Array[]): MembershipAnswer[] {

@@ -34,12 +34,13 @@ ids of the chunks with the repository's key, and prints them with the answers.`;
 
 export function defineFilterTest(group: Command, runner: CommandRunner): void {
   const run = runner.inSession(async (session, file: string, texts: string[], flags: TestFlags) => {
-    const [{ isKeyFilter }, { readFilterBytes }] = await Promise.all([
+    const [{ isExportedFilter, isKeyFilter }, { readFilterBytes }] = await Promise.all([
       import('../keys/key-filter.ts'),
       import('../keys/key-input.ts'),
     ]);
     const bytes = await readFilterBytes(file, session.context.signal!);
-    if (flags.keys === true || isKeyFilter(bytes)) return await askForKeys(session, { file, bytes }, texts, flags);
+    const hasKeys = flags.keys === true || (isKeyFilter(bytes) && !isExportedFilter(bytes));
+    if (hasKeys) return await askForKeys(session, { file, bytes }, texts, flags);
     const asker = await idAsker(session, { file, bytes }, texts, flags);
     // From here on, 1 is an error in the documented sense, and 5 the answer.
     runner.failureExitCode = EXIT_FAILURE;

@@ -22,7 +22,7 @@ interface Row {
 }
 
 function rowsOf(text: string): Row[] {
-  const pattern = /^ {2}([a-z-]+) +([\d.]+) +([\d.]+) % +([\d.]+) % +([\d.]+) %/gm;
+  const pattern = /^ {2}([a-z0-9-]+) +([\d.]+) +([\d.]+) % +([\d.]+) % +([\d.]+) %/gm;
   return [...text.matchAll(pattern)].map(([, name, bits, predicted, measured, uniform]) => ({
     name: name!,
     bits: bits!,

@@ -67,7 +67,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-describe.each(['guava', 'raw'])('an export as %s', (format) => {
+describe.each(['guava', 'binary-fuse', 'raw'])('an export as %s', (format) => {
   const file = `chunks.${format}`;
   const isExact = format === 'raw';
 
@@ -90,7 +90,7 @@ describe.each(['guava', 'raw'])('an export as %s', (format) => {
   });
 
   it('through stdout, which then holds nothing else, answers for the chunks of files, by the key', async () => {
-    const rate = isExact ? [] : ['--fpr', '1e-9'];
+    const rate = isExact ? [] : ['--fpr', format === 'guava' ? '1e-9' : '0.0001'];
     const words = ['-r', scenario.repository, 'filter', 'export', '--format', format, ...rate];
     const { stdout, stderr, status } = spawnSync(process.execPath, [ldmProgram, ...words], { cwd: directory });
     expect(status).toBe(0);
@@ -130,6 +130,7 @@ describe('filter export', () => {
     [2, ['--format', 'raw', '--json']],
     [2, []],
     [2, ['--format', 'raw', '--fpr', '0.1', '-o', 'x']],
+    [2, ['--format', 'binary-fuse', '--fpr', '1e-5', '-o', 'x']],
     [2, ['--format', 'raw', '-o', '.']],
     [1, ['--format', 'raw', '-o', 'absent/x']],
     [10, ['--format', 'raw', '-o', 'x', '-r', 'nowhere']],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { BinaryFuseFilter } from '../../../src/filters/family/binary-fuse.ts';
 import { BloomFilter } from '../../../src/filters/family/bloom-filter.ts';
 import { SortedIds, encodeSortedIds } from '../../../src/filters/family/sorted-ids.ts';
 import { createPrng } from '../../support/prng.ts';
@@ -57,4 +58,18 @@ test('sorted ids give a Python program the same answers', () => {
   const saved = encodeSortedIds(Buffer.concat(ids!));
   expect(answersOfPython(saved, [...ids!, ...absent!])).toEqual([...ids!.map(() => true), ...absent!.map(() => false)]);
   expect(SortedIds.load(saved).has(ids![0]!)).toBe(true);
+});
+
+describe.each([8, 16] as const)('a binary fuse filter with %d bits', (fingerprintBits) => {
+  test.each([0, 1, 2, 300, 5000])('of %d ids gives a Python program the same answers', (count) => {
+    const random = createPrng(count + fingerprintBits);
+    const filter = BinaryFuseFilter.withRate({ falsePositiveRate: 0.01, fingerprintBits });
+    const ids = Array.from({ length: count }, (_, index) => random.bytes(20 + (index % 3)));
+    for (const id of ids) filter.add(id);
+    const asked = [...ids, ...Array.from({ length: 2000 }, () => random.bytes(20))];
+    const answers = answersOfPython(filter.save(), asked);
+    expect(answers).toEqual(asked.map((id) => filter.has(id)));
+    expect(answers.slice(0, count)).not.toContain(false);
+    expect(answers.slice(count)).toContain(false);
+  });
 });

@@ -56,7 +56,7 @@ describe('filter inspect and export of a file', () => {
 
   it.each([
     [['fruit.ldm', '--format', 'guava', '--fpr', '0.1'], 'keeps the rate'],
-    [['fruit.ldm', '--format', 'raw'], 'raw ids are those of chunks'],
+    [['fruit.ldm', '--format', 'raw'], '--format raw is for the chunks of a repository'],
     [['cuckoo.ldm', '--format', 'guava'], 'a filter of the kind cuckoo cannot be converted'],
   ])('refuse to export %j', async (words, message) => {
     await desk.makeFruit();

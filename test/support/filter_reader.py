@@ -121,12 +121,83 @@ def open_fuse(code):
     return opened
 
 
-SAVED = {"binary-fuse-8": open_fuse("B"), "binary-fuse-16": open_fuse("H")}
+PRIMES = [
+    0x9E3779B185EBCA87,
+    0xC2B2AE3D27D4EB4F,
+    0x165667B19E3779F9,
+    0x85EBCA77C2B2AE63,
+    0x27D4EB2F165667C5,
+]
+SALTS = [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31]
+
+
+def xxh64(data):
+    """XXH64 with the seed 0 (xxHash specification)."""
+    p1, p2, p3, p4, p5 = PRIMES
+
+    def turn(total, lane):
+        return rotate((total + lane * p2) & MASK, 31) * p1 & MASK
+
+    at, h = 0, p5
+    if len(data) >= 32:
+        sums = [(p1 + p2) & MASK, p2, 0, -p1 & MASK]
+        for at in range(0, len(data) // 32 * 32, 32):
+            sums = [turn(total, lane) for total, lane in zip(sums, struct.unpack_from("<4Q", data, at))]
+        at += 32
+        h = sum(rotate(total, bits) for total, bits in zip(sums, (1, 7, 12, 18))) & MASK
+        for total in sums:
+            h = ((h ^ turn(0, total)) * p1 + p4) & MASK
+    h = (h + len(data)) & MASK
+    while at + 8 <= len(data):
+        h = (rotate(h ^ turn(0, int.from_bytes(data[at : at + 8], "little")), 27) * p1 + p4) & MASK
+        at += 8
+    if at + 4 <= len(data):
+        h = (rotate(h ^ int.from_bytes(data[at : at + 4], "little") * p1 & MASK, 23) * p2 + p3) & MASK
+        at += 4
+    for byte in data[at:]:
+        h = rotate(h ^ byte * p5 & MASK, 11) * p1 & MASK
+    h = (h ^ h >> 33) * p2 & MASK
+    h = (h ^ h >> 29) * p3 & MASK
+    return h ^ h >> 32
+
+
+def split_blocks(data):
+    words = struct.unpack(f"<{len(data) // 4}I", data)
+
+    def has(key):
+        h = xxh64(key)
+        block = (h >> 32) * (len(data) // 32) >> 32
+        bits = [(h * salt & 0xFFFFFFFF) >> 27 for salt in SALTS]
+        return all(words[block * 8 + i] >> bit & 1 for i, bit in enumerate(bits))
+
+    return has
+
+
+def open_parquet(data):
+    """A BloomFilterHeader in Thrift's compact protocol, and the blocks."""
+    at, zigzag = 1, 0
+    while True:
+        zigzag |= (data[at] & 127) << 7 * (at - 1)
+        at += 1
+        if data[at - 1] < 128:
+            break
+    assert data[at : at + 13].hex() == "1c1c00001c1c00001c1c000000"
+    assert len(data) == at + 13 + zigzag // 2
+    return split_blocks(data[at + 13 :])
+
+
+SAVED = {
+    "binary-fuse-8": open_fuse("B"),
+    "binary-fuse-16": open_fuse("H"),
+    "split-block-bloom": lambda numbers, arrays: split_blocks(arrays[0]),
+}
 
 
 def opener_of(data):
     if data.startswith(b"LDMSET"):
         return open_saved
+    if data.startswith(b"\x15"):
+        return open_parquet
     return open_raw if data.startswith(b"LDMIDS1\n") else open_guava
 
 

@@ -94,7 +94,7 @@ export function carryOf(one: number, other: number, sum: number): number {
 }
 
 /** The upper word of a 64-bit product modulo 2^64; the lower word is `Math.imul(aLow, bLow)`. */
-function productHigh(aLow: number, aHigh: number, bLow: number, bHigh: number): number {
+export function productHigh(aLow: number, aHigh: number, bLow: number, bHigh: number): number {
   const a0 = aLow & 0xffff;
   const a1 = aLow >>> 16;
   const b0 = bLow & 0xffff;
@@ -111,7 +111,7 @@ function wordAt(id: Uint8Array, at: number): number {
 }
 
 /** Like `wordAt`, but reads zeros at and after `end`. */
-function wordUpTo(id: Uint8Array, at: number, end: number): number {
+export function wordUpTo(id: Uint8Array, at: number, end: number): number {
   if (at + 4 <= end) return wordAt(id, at);
   let word = 0;
   for (let index = at; index < end; index++) word |= id[index]! << ((index - at) << 3);

@@ -15,6 +15,7 @@ import { IndexedFilter } from '../family/indexed-filter.ts';
 import { LdmSet } from '../family/ldm-set.ts';
 import type { FilterName, MembershipFilter } from '../family/membership-filter.ts';
 import { RangeTree } from '../family/range-tree.ts';
+import { SplitBlockBloomFilter } from '../family/split-block-bloom.ts';
 import { HashingLdmSet } from './hashing-filter.ts';
 import type { Ask } from './measured-filter.ts';
 
@@ -124,6 +125,7 @@ function makeTree(): Entrant {
 
 export const CONTENDERS: readonly Contender[] = [
   contender('bloom', (options) => ({ filter: BloomFilter.forCapacity(withHash(options)) })),
+  contender('split-block-bloom', (options) => ({ filter: SplitBlockBloomFilter.forCapacity(withHash(options)) })),
   contender('counting-bloom', (options) => ({ filter: CountingBloomFilter.forCapacity(withHash(options)) })),
   contender('cuckoo', (options) => ({ filter: CuckooFilter.forCapacity(withHash(options)) })),
   contender('dynamic-bloom', (options) => ({ filter: DynamicBloomFilter.forCapacity(withHash(options)) }), {

@@ -8,7 +8,7 @@ export type IdHash = (id: Uint8Array, seed: number, out: Uint32Array) => void;
 /** Option of the structures that hash their ids. */
 export interface IdHashOption {
   /**
-   * Default: MurmurHash3. `takeUniformId` is for measurements with ids that are already uniform. A filter with it can
+   * Default: MurmurHash3, in `SplitBlockBloomFilter` XXH64. `takeUniformId` is for measurements with ids that are already uniform. A filter with it can
    * be neither saved nor merged, because its bytes do not record how the ids were hashed.
    */
   readonly idHash?: IdHash | undefined;
@@ -25,6 +25,6 @@ export function takeUniformId(id: Uint8Array, seed: number, out: Uint32Array): v
 }
 
 /** @throws AssertionError if the filter can be neither saved nor merged */
-export function assertHashed(idHash: IdHash): void {
-  assert(idHash === murmur3, 'a filter with unhashed ids can be neither saved nor merged');
+export function assertHashed(idHash: IdHash, usual: IdHash = murmur3): void {
+  assert(idHash === usual, 'a filter with unhashed ids can be neither saved nor merged');
 }

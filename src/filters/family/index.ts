@@ -31,5 +31,6 @@ export { RangeTree } from './range-tree.ts';
 export type { RangeTreeOptions } from './range-tree.ts';
 export { SharedCountingFilter } from './shared-counting-filter.ts';
 export type { SharedFilterHandle } from './shared-counting-filter.ts';
+export { SplitBlockBloomFilter } from './split-block-bloom.ts';
 export { SortedIds, encodeSortedIds } from './sorted-ids.ts';
 export type { ChainStatistics } from '../../core/ldm/chain-statistics.ts';

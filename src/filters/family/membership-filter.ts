@@ -34,6 +34,7 @@ export interface MergeableFilter<F> extends MembershipFilter {
 
 export type FilterName =
   | 'bloom'
+  | 'split-block-bloom'
   | 'counting-bloom'
   | 'bloom-array'
   | 'cuckoo'

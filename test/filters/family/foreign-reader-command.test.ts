@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import { BinaryFuseFilter } from '../../../src/filters/family/binary-fuse.ts';
 import { BloomFilter } from '../../../src/filters/family/bloom-filter.ts';
+import { SplitBlockBloomFilter } from '../../../src/filters/family/split-block-bloom.ts';
 import { SortedIds, encodeSortedIds } from '../../../src/filters/family/sorted-ids.ts';
 import { createPrng } from '../../support/prng.ts';
 import { makeTemporaryDirectory } from '../../support/temp-directory.ts';
@@ -72,4 +73,19 @@ describe.each([8, 16] as const)('a binary fuse filter with %d bits', (fingerprin
     expect(answers.slice(0, count)).not.toContain(false);
     expect(answers.slice(count)).toContain(false);
   });
+});
+
+test.each([
+  [1, 0.3],
+  [300, 0.05],
+  [2000, 0.001],
+])('a split-block filter of %d ids at %d gives a Python program the same answers, in both forms', (count, rate) => {
+  const random = createPrng(count);
+  const filter = SplitBlockBloomFilter.forCapacity({ capacity: count, falsePositiveRate: rate });
+  const ids = Array.from({ length: count }, (_, index) => random.bytes(LENGTHS[index % LENGTHS.length]!));
+  for (const id of ids) filter.add(id);
+  const asked = [...ids, ...Array.from({ length: 2000 }, () => random.bytes(20))];
+  const expected = asked.map((id) => filter.has(id));
+  expect(expected.slice(count)).toContain(false);
+  for (const form of [filter.save(), filter.toParquet()]) expect(answersOfPython(form, asked)).toEqual(expected);
 });

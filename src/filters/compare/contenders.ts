@@ -9,6 +9,8 @@ import { DibfFilter } from '../family/dibf.ts';
 import { DynamicBloomArray } from '../family/dynamic-bloom-array.ts';
 import { DynamicBloomFilter } from '../family/dynamic-bloom.ts';
 import { DynamicCountingFilter } from '../family/dynamic-counting.ts';
+import { ExpandableFilter } from '../family/expandable-filter.ts';
+import { EXPANDABLE_RATE_MIN } from '../family/expandable-shape.ts';
 import { HashSetFilter } from '../family/hash-set.ts';
 import { takeUniformId } from '../family/id-hash.ts';
 import { IndexedFilter } from '../family/indexed-filter.ts';
@@ -136,6 +138,10 @@ export const CONTENDERS: readonly Contender[] = [
   }),
   contender('bloom-array', (options) => ({ filter: DynamicBloomArray.forCapacity(withHash(options)) }), {
     growsBy: 'one more filter',
+  }),
+  contender('expandable', (options) => ({ filter: ExpandableFilter.forCapacity(withHash(options)) }), {
+    growsBy: 'twice the slots',
+    rateMin: EXPANDABLE_RATE_MIN,
   }),
   contender('indexed-filter', (options) => ({ filter: IndexedFilter.withRate(withHash(options)) })),
   fuse(8),

@@ -16,6 +16,7 @@ export { DynamicBloomFilter } from './dynamic-bloom.ts';
 export type { DynamicBloomOptions } from './dynamic-bloom.ts';
 export { DynamicCountingFilter } from './dynamic-counting.ts';
 export type { DynamicCountingOptions } from './dynamic-counting.ts';
+export { ExpandableFilter } from './expandable-filter.ts';
 export { longFunnel, stringFunnel } from './guava-form.ts';
 export type { GuavaStrategy } from './guava-form.ts';
 export { HashSetFilter } from './hash-set.ts';

@@ -38,6 +38,7 @@ export type FilterName =
   | 'counting-bloom'
   | 'bloom-array'
   | 'cuckoo'
+  | 'expandable'
   | 'dynamic-bloom'
   | 'dynamic-count'
   | 'dibf'

@@ -38,6 +38,7 @@ function describeExport(
 }
 
 interface Converted {
+  readonly format: string;
   readonly kind: string;
   /** Of the file. */
   readonly bytes: number;
@@ -45,9 +46,13 @@ interface Converted {
 }
 
 /** Reports `filter export` of a filter of keys. */
-export function reportConverted(output: Output, { kind, bytes, rate }: Converted, path: string | undefined): void {
-  const fields = { format: 'guava', kind, bytes, fpr_predicted: rate };
-  const size = `(guava, ${formatBytes(bytes)}, says "perhaps" to ${formatPercent(rate)} of the absent keys)`;
+export function reportConverted(
+  output: Output,
+  { format, kind, bytes, rate }: Converted,
+  path: string | undefined,
+): void {
+  const fields = { format, kind, bytes, fpr_predicted: rate };
+  const size = `(${format}, ${formatBytes(bytes)}, says "perhaps" to ${formatPercent(rate)} of the absent keys)`;
   if (path === undefined) {
     if (!output.quiet) output.problem(`exported a filter of the kind ${kind} to stdout ${size}`, 'converted', fields);
     return;

@@ -2,6 +2,7 @@ import { formatBytes } from '../../core/util/format-bytes.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatSection } from '../../console/output/tables.ts';
 import { countNoun, formatCount, formatPercent } from '../../console/output/words.ts';
+import type { FilterName } from '../family/membership-filter.ts';
 import type { KeyFilter } from '../keys/key-filter.ts';
 import type { KindFigures } from '../keys/kinds.ts';
 
@@ -13,8 +14,14 @@ const LABELS: Readonly<Record<keyof KindFigures, string>> = {
   saturated: 'saturated counters',
   fingerprint_bits: 'bits of a fingerprint',
   filters: 'Bloom filters',
+  groups: 'groups of Bloom filters',
+  blocks: 'blocks of 256 bits',
+  doublings: 'doublings',
   cells: 'cells',
 };
+
+/** The kinds that cannot count exactly what is in them. */
+const ESTIMATING: ReadonlySet<FilterName> = new Set(['bloom', 'split-block-bloom']);
 
 /** Reports `filter inspect` of a filter of keys. */
 export function reportKeyFilter(output: Output, { kind, filter, made, figures }: KeyFilter): void {
@@ -34,8 +41,7 @@ export function reportKeyFilter(output: Output, { kind, filter, made, figures }:
   const rows: [string, string][] = [
     ['kind', kind],
     ...describeMade(made),
-    // Some kinds cannot count what is in them exactly.
-    [kind === 'bloom' ? 'keys in it, estimated' : 'keys in it', formatCount(elements)],
+    [ESTIMATING.has(kind) ? 'keys in it, estimated' : 'keys in it', formatCount(elements)],
     ...Object.entries(figures).map(([name, value]): [string, string] => {
       return [LABELS[name as keyof KindFigures], name === 'fill_ratio' ? formatPercent(value) : formatCount(value)];
     }),

@@ -1,23 +1,39 @@
 import { createHash } from 'node:crypto';
 import { UsageError } from '../../core/errors.ts';
 import { ID_BYTES } from '../../core/ldm/positions.ts';
+import { BinaryFuseFilter } from '../family/binary-fuse.ts';
 import { BloomFilter } from '../family/bloom-filter.ts';
 import { CountingBloomFilter } from '../family/counting-bloom-filter.ts';
 import { CuckooFilter } from '../family/cuckoo-filter.ts';
 import { DibfFilter } from '../family/dibf.ts';
+import { DynamicBloomArray } from '../family/dynamic-bloom-array.ts';
 import { DynamicBloomFilter } from '../family/dynamic-bloom.ts';
+import { DynamicCountingFilter } from '../family/dynamic-counting.ts';
+import { ExpandableFilter } from '../family/expandable-filter.ts';
 import { HashSetFilter } from '../family/hash-set.ts';
 import { IndexedFilter } from '../family/indexed-filter.ts';
 import { LdmSet } from '../family/ldm-set.ts';
 import type { FilterName, MembershipFilter } from '../family/membership-filter.ts';
+import { checkSaved } from '../family/saved-filter.ts';
 import type { CapacityOptions } from '../family/sizing.ts';
+import { SplitBlockBloomFilter } from '../family/split-block-bloom.ts';
 import type { Trace } from '../family/trace.ts';
 
 /** What only some kinds have. `fill_ratio`: the part of the bits, counters or slots that is taken. */
 export type KindFigures = Readonly<
   Partial<
     Record<
-      'positions' | 'hashes' | 'fill_ratio' | 'counter_bits' | 'saturated' | 'fingerprint_bits' | 'filters' | 'cells',
+      | 'positions'
+      | 'hashes'
+      | 'fill_ratio'
+      | 'counter_bits'
+      | 'saturated'
+      | 'fingerprint_bits'
+      | 'filters'
+      | 'groups'
+      | 'blocks'
+      | 'doublings'
+      | 'cells',
       number
     >
   >
@@ -87,6 +103,7 @@ export const KINDS: readonly Kind[] = [
   kind('bloom', BloomFilter, {
     figures: ({ bits, hashes, bitCount }) => ({ positions: bits, hashes, fill_ratio: bitCount / bits }),
   }),
+  kind('split-block-bloom', SplitBlockBloomFilter, { figures: ({ blocks }) => ({ blocks }) }),
   kind('counting-bloom', CountingBloomFilter, {
     figures: ({ positions, shape, fillRatio, saturatedCount }) => ({
       positions,
@@ -102,10 +119,19 @@ export const KINDS: readonly Kind[] = [
     figures: ({ fingerprintBits, load }) => ({ fingerprint_bits: fingerprintBits, fill_ratio: load }),
   }),
   kind('dynamic-bloom', DynamicBloomFilter, { figures: ({ filterCount }) => ({ filters: filterCount }) }),
+  kind('dynamic-count', DynamicCountingFilter, { figures: ({ filterCount }) => ({ filters: filterCount }) }),
+  kind('bloom-array', bloomArray(), { figures: ({ groupCount }) => ({ groups: groupCount }) }),
+  kind('expandable', ExpandableFilter, {
+    // It stores each copy of a key, and has room for 200.
+    isForDistinctKeys: true,
+    figures: ({ doublings }) => ({ doublings }),
+  }),
   kind('indexed-filter', indexedWithoutLocations(), {
     isSized: false,
     figures: ({ fingerprintBits }) => ({ fingerprint_bits: fingerprintBits }),
   }),
+  binaryFuse(8),
+  binaryFuse(16),
   kind('dibf', DibfFilter, { prepare: hashOfKey, figures: ({ side }) => ({ cells: side * side }) }),
   kind('ldm', LdmSet, {
     prepare: hashOfKey,
@@ -120,6 +146,28 @@ function indexedWithoutLocations(): FilterClass<IndexedFilter> {
     forCapacity: ({ falsePositiveRate }) => IndexedFilter.withRate({ falsePositiveRate, locationBits: 0 }),
     load: (bytes) => IndexedFilter.load(bytes),
   };
+}
+
+/** Without a store of the keys, which only deletes need. */
+function bloomArray(): FilterClass<DynamicBloomArray> {
+  return {
+    forCapacity: (options) => DynamicBloomArray.forCapacity(options),
+    load: (bytes) => DynamicBloomArray.load(bytes),
+  };
+}
+
+/** The hashes of all keys are in memory until it is built. */
+function binaryFuse(fingerprintBits: 8 | 16): Kind {
+  const name = `binary-fuse-${fingerprintBits}` as const;
+  const filterClass: FilterClass<BinaryFuseFilter> = {
+    forCapacity: ({ falsePositiveRate }) => BinaryFuseFilter.withRate({ falsePositiveRate, fingerprintBits }),
+    load: (bytes) => {
+      const filter = BinaryFuseFilter.load(bytes);
+      checkSaved(filter.name === name, name, `it has fingerprints of ${filter.fingerprintBits} bits`);
+      return filter;
+    },
+  };
+  return kind(name, filterClass, { isSized: false, figures: () => ({ fingerprint_bits: fingerprintBits }) });
 }
 
 /** @throws UsageError if there is no such kind */

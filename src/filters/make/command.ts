@@ -21,7 +21,10 @@ not be ended, and an empty line is an empty key. \`ldm filter test\` asks the fi
 
 Without --expected, the keys are counted first: files are read twice, and what comes through a pipe is kept in memory, up
 to 64 MiB. Copies of a key count, so \`sort -u\` makes the filter smaller. The same keys in the same order make the same
-file.`;
+file.
+
+The kinds binary-fuse-8 and binary-fuse-16 are built when all keys have been read. Until then, 8 bytes for each key are in
+memory, and 55 while they are built; they have at most 134 million keys.`;
 
 export function defineFilterMake(group: Command, runner: CommandRunner): void {
   group

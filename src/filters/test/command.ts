@@ -27,10 +27,10 @@ A filter of keys, which \`ldm filter make\` wrote, is asked for KEY..., or for e
 be in it are printed, and the exit codes are those of grep: 0 if there is one, 1 if there is none, 2 after an error. With
 --quiet nothing is printed, and the first such key ends the command. What is not printed is certainly not in the filter.
 
-A file from \`ldm filter export\` is asked for chunk ids, 40 hex digits each, and so is another program's Guava filter,
-unless --keys is given. "no" is certain. "maybe" is wrong for as many absent ids as the printed rate; a raw file answers
-"yes", which is certain. --file needs the repository that was exported: it cuts the file as a backup would, computes the
-ids of the chunks with the repository's key, and prints them with the answers.`;
+A file from \`ldm filter export\` (guava, binary-fuse, raw) is asked for chunk ids, 40 hex digits each, and so is another
+program's Guava filter, unless --keys is given. "no" is certain. "maybe" is wrong for as many absent ids as the printed
+rate; a raw file answers "yes", which is certain. --file needs the repository that was exported: it cuts the file as a
+backup would, computes the ids of the chunks with the repository's key, and prints them with the answers.`;
 
 export function defineFilterTest(group: Command, runner: CommandRunner): void {
   const run = runner.inSession(async (session, file: string, texts: string[], flags: TestFlags) => {

@@ -2,7 +2,9 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import { BinaryFuseFilter } from '../../../src/filters/family/binary-fuse.ts';
 import { BloomFilter } from '../../../src/filters/family/bloom-filter.ts';
+import { SplitBlockBloomFilter } from '../../../src/filters/family/split-block-bloom.ts';
 import { GUAVA_FILE, makeFilterDesk, type FilterDesk } from '../../support/filter-desk.ts';
 
 let directory: string;
@@ -54,8 +56,38 @@ describe('filter inspect and export of a file', () => {
     expect(await filter(['test', 'fruit.bloom', '--keys', 'plum', 'fig'])).toMatchObject({ code: 0, stdout: 'plum\n' });
   });
 
+  it('make a filter for a Parquet file of a split-block filter, bit by bit, and of keys', async () => {
+    await desk.makeFruit();
+    const made = SplitBlockBloomFilter.forCapacity({ capacity: 3, falsePositiveRate: 1e-6 });
+    for (const key of ['apple', 'pear', 'plum']) made.add(Buffer.from(key));
+    for (const [kind, options, rate] of [
+      ['split-block-bloom', ['--fpr', '1e-6'], []],
+      ['hash-set', [], ['--fpr', '1e-6']],
+    ] as const) {
+      await filter(['make', 'fruit', '--kind', kind, ...options, '-o', `${kind}.ldm`]);
+      const words = ['export', `${kind}.ldm`, '--format', 'parquet', ...rate, '-o', `${kind}.bin`];
+      const { code, stdout } = await filter(words);
+      expect([code, stdout]).toEqual([0, expect.stringContaining(`${kind}.bin (parquet, `)]);
+      expect(Buffer.compare(readFileSync(join(directory, `${kind}.bin`)), made.toParquet()), kind).toBe(0);
+    }
+    const { code, stderr } = await filter(['export', '--format', 'parquet', '-o', 'x', '-r', 'absent']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--format parquet is for a filter of keys')]);
+  });
+
+  it('take an exported binary fuse filter for one of chunks, unless --keys is given', async () => {
+    const made = BinaryFuseFilter.withRate({ falsePositiveRate: 0.01 });
+    for (const key of ['apple', 'pear', 'plum']) made.add(Buffer.from(key));
+    desk.write('fruit.fuse', made.save());
+    expect(await filter(['test', 'fruit.fuse', '--keys', 'plum'])).toMatchObject({ code: 0, stdout: 'plum\n' });
+    const { code, stderr } = await filter(['test', 'fruit.fuse', 'plum']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('plum is not a chunk id')]);
+    expect((await filter(['inspect', 'fruit.fuse'])).stdout).toMatch(/kind +binary-fuse-8\n {2}keys in it +3\n/);
+  });
+
   it.each([
     [['fruit.ldm', '--format', 'guava', '--fpr', '0.1'], 'keeps the rate'],
+    [['fruit.ldm', '--format', 'parquet'], 'a filter of the kind bloom cannot be converted to the form of Parquet'],
+    [['fruit.ldm', '--format', 'binary-fuse'], '--format binary-fuse is for the chunks of a repository'],
     [['fruit.ldm', '--format', 'raw'], '--format raw is for the chunks of a repository'],
     [['cuckoo.ldm', '--format', 'guava'], 'a filter of the kind cuckoo cannot be converted'],
   ])('refuse to export %j', async (words, message) => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { LdmError } from '../../../src/core/errors.ts';
+import { CorruptDataError, LdmError } from '../../../src/core/errors.ts';
+import { BinaryFuseFilter } from '../../../src/filters/family/binary-fuse.ts';
+import { encodeSaved } from '../../../src/filters/family/saved-filter.ts';
 import { decodeKeyFilter } from '../../../src/filters/keys/key-filter.ts';
 import { KINDS } from '../../../src/filters/keys/kinds.ts';
 import { openKeyFilter } from '../../../src/filters/keys/open-filter.ts';
@@ -72,6 +74,12 @@ describe.each(KINDS.map(({ name }) => name))('a filter of the kind %s', (kind) =
     expect(opened).toMatchObject({ kind, made: undefined });
     expect(opened.filter.elements).toBe(1);
   });
+});
+
+it('a binary fuse filter under the name of the other kind is refused', () => {
+  const filter = BinaryFuseFilter.withRate({ falsePositiveRate: RATE, fingerprintBits: 16 });
+  const bytes = encodeSaved('key', [0, RATE, 0], [Buffer.from('binary-fuse-8'), filter.save()]);
+  expect(() => decodeKeyFilter(bytes)).toThrow(CorruptDataError);
 });
 
 const sized = KINDS.filter(({ isSized }) => isSized).map(({ name }) => name);

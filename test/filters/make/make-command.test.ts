@@ -73,7 +73,7 @@ describe('filter make', () => {
 
   it.each([
     [2, [], "missing required argument 'file'"],
-    [2, ['fruit', '--kind', 'sieve', '-o', 'x'], 'Allowed choices are bloom, counting-bloom'],
+    [2, ['fruit', '--kind', 'sieve', '-o', 'x'], 'Allowed choices are bloom, split-block-bloom, counting-bloom'],
     [2, ['fruit', '--expected', '0', '-o', 'x'], 'Give a whole number from 1'],
     [2, ['fruit', '--fpr', '1', '-o', 'x'], 'Give a rate between 0 and 1'],
     [2, ['fruit', '--expected', '1e15', '-o', 'x'], 'out of range'],
@@ -82,6 +82,7 @@ describe('filter make', () => {
     [2, ['fruit', '-o', '.'], 'is a directory'],
     [1, ['fruit', '-o', 'absent/x'], 'cannot write absent/x'],
     [1, ['.', '-o', 'x'], 'cannot read .: it is a directory'],
+    [2, ['fruit', '--kind', 'binary-fuse-8', '--fpr', '0.003', '-o', 'x'], 'Give a rate of 0.0040 or more'],
     [1, ['fruit', '--kind', 'cuckoo', '--expected', '1', '-o', 'x'], 'the cuckoo filter is full'],
   ])('ends with %i for %j', async (expected, words, message) => {
     desk.write('fruit', Array.from({ length: 100 }, (_, index) => `fruit ${index}\n`).join(''));
@@ -89,6 +90,24 @@ describe('filter make', () => {
     expect([code, stdout]).toEqual([expected, '']);
     expect(stderr).toContain(message);
     expect(exists('x')).toBe(false);
+  });
+
+  it.each([
+    ['split-block-bloom', /keys in it, estimated +\d+\n {2}blocks of 256 bits +\d+\n/],
+    ['dynamic-count', /made for +200 keys and a rate of 0\.4 %\n[^]*keys in it +200\n {2}Bloom filters +8\n/],
+    ['bloom-array', /keys in it +200\n {2}groups of Bloom filters +1\n/],
+    ['expandable', /keys in it +\d+\n {2}doublings +0\n/],
+    ['binary-fuse-8', /made for +a rate of 0\.4 %\n[^]*keys in it +200\n {2}bits of a fingerprint +8\n/],
+    ['binary-fuse-16', /keys in it +200\n {2}bits of a fingerprint +16\n/],
+  ])('makes one of the kind %s, which says what it is and has the keys', async (kind, description) => {
+    const lines = Array.from({ length: 200 }, (_, index) => `line ${index}\n`).join('');
+    desk.write('lines', lines);
+    const made = await filter(['make', 'lines', '--kind', kind, '--fpr', '0.004', '-o', 'lines.ldm']);
+    expect(made).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(`(${kind}, `) as string });
+    expect(await filter(['test', 'lines.ldm'], { input: lines })).toMatchObject({ code: 0, stdout: lines });
+    const others = lines.replaceAll('line', 'other');
+    expect(Number((await filter(['test', 'lines.ldm', '-c'], { input: others })).stdout)).toBeLessThan(10);
+    expect((await filter(['inspect', 'lines.ldm'])).stdout).toMatch(description);
   });
 
   it('says that more keys came than were expected, and what that means', async () => {

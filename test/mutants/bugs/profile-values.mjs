@@ -11,7 +11,7 @@ export const bugs = [
   },
   {
     id: 'PR2',
-    file: 'console/settings/profile-table.ts',
+    file: 'console/settings/profile-values.ts',
     find: 'return option.negate ? !value : value;',
     replace: 'return value;',
     tests: PROFILE,
@@ -19,9 +19,9 @@ export const bugs = [
   },
   {
     id: 'PR3',
-    file: 'console/settings/profile-table.ts',
-    find: 'parse(option.parseArg, expanded, parsed, origin);',
-    replace: 'parse(option.parseArg, expanded, undefined, origin);',
+    file: 'console/settings/profile-values.ts',
+    find: 'parse(option.parseArg, expanded, parsed);',
+    replace: 'parse(option.parseArg, expanded, undefined);',
     tests: PROFILE,
     note: 'of a list in a profile only the last value counts',
   },
@@ -44,14 +44,14 @@ export const bugs = [
   {
     id: 'PR6',
     file: 'console/settings/profile.ts',
-    find: "    throw new UsageError(`there is no profile ${named}: ${file ?? 'a home directory'} does not exist`);",
+    find: "    throw new UsageError(`there is no profile ${named}: ${path ?? 'a home directory'} does not exist`);",
     replace: '    return undefined;',
     tests: PROFILE,
     note: 'a profile that is named counts as none where its file is missing: the default repository is used',
   },
   {
     id: 'PR7',
-    file: 'console/settings/profile.ts',
+    file: 'console/settings/config-file.ts',
     find: "if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;",
     replace: "if (code !== 'EIO') return undefined;",
     tests: PROFILE,

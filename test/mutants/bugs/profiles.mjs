@@ -19,8 +19,8 @@ export const bugs = [
   },
   {
     id: 'Q3',
-    file: 'console/settings/profile-table.ts',
-    find: "throw invalid(origin, `is ${JSON.stringify(path)}`, ['Give an absolute path, or one that begins with ~/.']);",
+    file: 'console/settings/profile-values.ts',
+    find: "throw new WrongValueError(`is ${JSON.stringify(path)}`, 'Give an absolute path, or one that begins with ~/.');",
     replace: 'return path;',
     tests: ['console/settings/profile'],
     note: 'a relative path in a profile is accepted, and means another place in each directory',

@@ -27,6 +27,7 @@ import { defineKey } from '../verbs/key/command.ts';
 import { defineLocate } from '../realm/verbs/locate/command.ts';
 import { defineLog } from '../verbs/log/command.ts';
 import { defineLs } from '../verbs/ls/command.ts';
+import { defineOverdue } from '../verbs/overdue/command.ts';
 import { definePin } from '../verbs/tag/pin-command.ts';
 import { defineMount } from '../verbs/mount/command.ts';
 import { defineRealm } from '../realm/verbs/realm/command.ts';
@@ -87,6 +88,7 @@ export const VERBS: readonly Verb[] = [
   { heading: 'Repository', define: defineCache },
   { heading: 'Repository', define: defineServe },
   { heading: 'Program', define: defineSchedule },
+  { heading: 'Program', define: defineOverdue },
   { heading: 'Program', define: defineConfig },
   { heading: 'Program', define: defineCompletion },
   { heading: 'Program', define: defineVersion },

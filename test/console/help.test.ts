@@ -43,6 +43,7 @@ describe('help', () => {
       'log',
       'ls',
       'mount',
+      'overdue',
       'pin',
       'realm',
       'repair',

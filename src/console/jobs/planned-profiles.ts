@@ -9,6 +9,9 @@ import type { StepName } from '../settings/run-settings.ts';
 /** Steps that run unless the profile has another list, if the profile has a table for them. */
 const DEFAULT_STEPS: readonly StepName[] = ['backup', 'forget', 'check', 'copy'];
 
+/** Options that name what to back up. */
+const SOURCES = ['filesFrom', 'filesFromVerbatim', 'filesFromRaw', 'stdinName', 'stdinFromCommand'];
+
 /** What the command line says about the profiles that it is for. */
 interface AskedProfiles {
   readonly names: readonly string[];
@@ -74,7 +77,13 @@ function profilesToRun(config: ConfigFile, names: readonly string[], isAll: bool
   return usable;
 }
 
-/** Returns the steps of a run, in their order. */
+/**
+ * Returns the steps of a run, in their order. By default there are none without a backup: a profile that only inherits
+ * rules of retention must not delete snapshots.
+ */
 export function stepsOf({ table }: Profile): readonly StepName[] {
-  return table.run?.steps ?? DEFAULT_STEPS.filter((step) => table.commands.has(step));
+  if (table.run?.steps !== undefined) return table.run.steps;
+  const backup = table.commands.get('backup');
+  const savesSomething = backup?.paths !== undefined || SOURCES.some((name) => backup?.options[name] !== undefined);
+  return savesSomething ? DEFAULT_STEPS.filter((step) => table.commands.has(step)) : [];
 }

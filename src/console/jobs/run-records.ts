@@ -1,8 +1,9 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, readdirSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { replaceFile } from '../../core/files/target/replace-file.ts';
 import { byteStringFromText } from '../../core/util/byte-string.ts';
-import { tryLockFile } from '../../core/util/file-lock.ts';
+import { type Unlock, tryLockFile } from '../../core/util/file-lock.ts';
 import { makeDirectories } from '../../core/util/make-directories.ts';
 import { xdgDirectory } from '../settings/settings.ts';
 
@@ -45,6 +46,9 @@ interface RecordLine {
   readonly run?: RunRecord | undefined;
 }
 
+/** How often, and how long apart, a run tries to get its lock. */
+const LOCK_ATTEMPTS = 10;
+const LOCK_PAUSE_MS = 100;
 const RUNS_MAX = 1000;
 const SUFFIX = '.jsonl';
 
@@ -91,6 +95,20 @@ export class RunRecords {
   /** The same, for others than the process that runs the profile. */
   readBeside(onDamage?: (line: number) => void): RunRecord[] {
     return this.read(this.#isRunning(), onDamage);
+  }
+
+  /**
+   * Takes the lock of the profile, which a reader may have for a moment. Returns undefined if a run is under way.
+   * @throws Error if there are no such locks here
+   */
+  async lock(): Promise<Unlock | undefined> {
+    makeDirectories(dirname(this.lockPath), { mode: 0o700 });
+    for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt += 1) {
+      const unlock = tryLockFile(this.lockPath);
+      if (unlock !== undefined) return unlock;
+      await setTimeout(LOCK_PAUSE_MS);
+    }
+    return undefined;
   }
 
   #isRunning(): boolean {
@@ -148,7 +166,16 @@ export class RunRecords {
 export function recordedProfiles(directory: string): string[] {
   if (!existsSync(directory)) return [];
   const names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX));
-  return names.map((name) => decodeURIComponent(name.slice(0, -SUFFIX.length))).sort();
+  return names.flatMap((name) => decoded(name.slice(0, -SUFFIX.length))).sort();
+}
+
+/** Another program may have put a file of any name there. */
+function decoded(name: string): string[] {
+  try {
+    return [decodeURIComponent(name)];
+  } catch {
+    return [];
+  }
 }
 
 /** Returns the directory of the records; undefined if there is no home directory. */

@@ -146,11 +146,14 @@ export function applyToCommand({ table }: Profile, command: Command, commandArgu
   const [paths] = commandArguments;
   const isGiven = (name: string): boolean => command.getOptionValueSource(name) === 'cli';
   const readsStream = STREAM_OPTIONS.some(isGiven);
+  const namesFiles = !readsStream && ((Array.isArray(paths) && paths.length > 0) || LIST_OPTIONS.some(isGiven));
   if (current.paths !== undefined && Array.isArray(paths) && paths.length === 0) {
     if (!readsStream && !LIST_OPTIONS.some(isGiven)) commandArguments[0] = current.paths;
   }
   for (const [name, value] of Object.entries(current.options)) {
     if (isGiven(name) || (readsStream && LIST_OPTIONS.includes(name))) continue;
+    // Otherwise a path on the command line would be started as a program.
+    if (namesFiles && STREAM_OPTIONS.includes(name)) continue;
     command.setOptionValueWithSource(name, value, 'profile');
   }
 }

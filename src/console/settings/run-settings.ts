@@ -1,6 +1,7 @@
 import type { UsageError } from '../../core/errors.ts';
 import { parseDuration } from '../../core/util/format-time.ts';
 import { type Schedule, parseSchedule } from '../jobs/schedule-words.ts';
+import { splitWords } from '../password/split-words.ts';
 import { isTable } from './config-file.ts';
 import { WrongValueError, pathValue } from './profile-values.ts';
 import { type TablePlace, fault, suggestionFor } from './table-place.ts';
@@ -137,29 +138,40 @@ function conditionIn(text: string): Condition {
   if (mounted !== undefined) return { text, kind: 'mounted', value: pathIn(directory!) };
   if (power !== undefined) return { text, kind: 'on-ac-power', value: '' };
   if (online !== undefined && Number(port) <= 65_535) return { text, kind: 'online', value: `${host}:${port}` };
-  if (command !== undefined) return { text, kind: 'command', value: words! };
+  if (command !== undefined && areWords(words!, text)) return { text, kind: 'command', value: words! };
   throw new WrongValueError(
     `has the unknown condition ${JSON.stringify(text)}`,
     'Give mounted:/mnt/usb, on-ac-power, online:nas.lan:22 or command:/usr/local/bin/ok.',
   );
 }
 
+function areWords(words: string, text: string): boolean {
+  try {
+    return splitWords(words, text).length > 0;
+  } catch {
+    return false;
+  }
+}
+
 function commandsIn(value: unknown): Words[] {
   const lists = Array.isArray(value) ? (value as unknown[]) : [];
-  const commands = lists.map((each) => (Array.isArray(each) && each.length > 0 ? each.map(argumentIn) : undefined));
+  const commands = lists.map((each) =>
+    Array.isArray(each) && each.length > 0 && each[0] !== '' ? each.map(argumentIn) : undefined,
+  );
   if (!Array.isArray(value) || commands.includes(undefined))
     throw new WrongValueError('must be a list of commands, each of them a list: [["notify-send", "backup failed"]]');
   return commands as Words[];
 }
 
 function argumentIn(value: unknown): string {
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string' && !value.includes('\0')) return value;
   throw new WrongValueError('must be lists of texts: the words of a command');
 }
 
 function urlIn(value: unknown): string {
   const text = textIn(value);
   const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && url.username + url.password !== '') throw new WrongValueError('must not contain a password');
   if (url?.protocol === 'https:' || url?.protocol === 'http:') return text;
   throw new WrongValueError('must be a URL that begins with https:// or http://');
 }

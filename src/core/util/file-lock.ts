@@ -6,7 +6,7 @@ const LOCK_EXCLUSIVE = 2;
 const LOCK_WITHOUT_WAITING = 4;
 
 /** Lets the next process have the lock. */
-type Unlock = () => void;
+export type Unlock = () => void;
 
 /**
  * Takes a lock that the system releases when this process ends, in whatever way (flock(2)). Creates the file, which

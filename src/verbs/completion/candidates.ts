@@ -6,8 +6,8 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** What the shell or the repository completes: names of files, of directories, or snapshots. */
-type Wanted = 'files' | 'directories' | 'snapshots' | 'snapshot paths';
+/** What the shell, the repository or the configuration file completes. */
+type Wanted = 'files' | 'directories' | 'snapshots' | 'snapshot paths' | 'profiles';
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
@@ -18,6 +18,7 @@ export interface Completion {
 const PLACEHOLDERS: readonly (readonly [placeholder: RegExp, wanted: Wanted])[] = [
   [/^snapshots?\[?:path\b/, 'snapshot paths'],
   [/^snapshots?\b/, 'snapshots'],
+  [/^profiles?\b/, 'profiles'],
   [/^(places?|directory|dir|mount point)$/, 'directories'],
   [/^(files?|paths?|base|other)\b/, 'files'],
 ];
@@ -39,6 +40,7 @@ export function complete({ command, current, option, argumentCount, isAfterOptio
 
 function completeValue(option: Option): Completion {
   if (option.argChoices !== undefined) return { candidates: choices(option.argChoices), wanted: undefined };
+  if (option.long === '--profile') return { candidates: [], wanted: 'profiles' };
   const [, placeholder = ''] = /[<[]([^>\]]+)[>\]]/.exec(option.flags) ?? [];
   return { candidates: [], wanted: wantedBy(placeholder) };
 }

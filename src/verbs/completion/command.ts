@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Argument } from 'commander';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import type { Completion } from './candidates.ts';
+import type { Candidate, Completion } from './candidates.ts';
 import type { Cursor } from './command-line.ts';
 import { EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
@@ -46,9 +46,25 @@ function defineComplete(program: Command, runner: CommandRunner): void {
       const cursor = readCommandLine(program, wordsToComplete(shell, given));
       const found = complete(cursor);
       const isStored = found.wanted === 'snapshots' || found.wanted === 'snapshot paths';
-      const completion = isStored ? await completeStored(runner, command, cursor, found) : found;
+      const completion = isStored
+        ? await completeStored(runner, command, cursor, found)
+        : found.wanted === 'profiles'
+          ? { ...found, candidates: await profileCandidates() }
+          : found;
       process.stdout.write(formatAnswer(shell, cursor, completion));
     });
+}
+
+/** The profiles and groups of the configuration file; none if it cannot be read. */
+async function profileCandidates(): Promise<Candidate[]> {
+  const { configPath, isTable, readConfigFile } = await import('../../console/settings/config-file.ts');
+  const config = await readConfigFile(configPath(process.env)).catch(() => undefined);
+  if (config === undefined) return [];
+  const groups = isTable(config.groups) ? Object.keys(config.groups) : [];
+  return [
+    ...Object.keys(config.profiles).map((value) => ({ value, description: 'profile' })),
+    ...groups.map((value) => ({ value, description: 'group of profiles' })),
+  ];
 }
 
 /** Asks the repository that the words name. Without one, or without its password, there are no candidates. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
@@ -32,7 +32,8 @@ export async function editConfig(output: Output, program: Command): Promise<numb
     throw new UsageError('there is no home directory for a configuration file', { hint: 'Set HOME.' });
   const copy = `${path}.edited`;
   makeDirectories(dirname(path), { mode: 0o700 });
-  if (!existsSync(copy)) writeFileSync(copy, existsSync(path) ? readFileSync(path) : NEW_FILE, { mode: 0o600 });
+  if (existsSync(copy)) assertNotOlder(copy, path);
+  else writeFileSync(copy, existsSync(path) ? readFileSync(path) : NEW_FILE, { mode: 0o600 });
   await runEditor(copy);
   const faults = await faultsIn(copy, program);
   if (faults.length > 0) {
@@ -47,10 +48,18 @@ export async function editConfig(output: Output, program: Command): Promise<numb
     );
     return EXIT_USAGE;
   }
-  replaceFile(byteStringFromText(path), readFileSync(copy), 0o600);
+  replaceFile(byteStringFromText(path), readFileSync(copy), existsSync(path) ? statSync(path).mode & 0o777 : 0o600);
   rmSync(copy);
   output.remark(`saved ${path}`);
   return EXIT_SUCCESS;
+}
+
+/** Otherwise the copy would undo what was changed since. */
+function assertNotOlder(copy: string, path: string): void {
+  if (!existsSync(path) || statSync(copy).mtimeMs >= statSync(path).mtimeMs) return;
+  throw new UsageError(`${copy} is from an earlier edit, and ${path} was changed since`, {
+    hint: `Remove ${copy} to begin again.`,
+  });
 }
 
 async function faultsIn(copy: string, program: Command): Promise<UsageError[]> {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Condition } from '../../console/settings/run-settings.ts';
 import { splitWords } from '../../console/password/split-words.ts';
-import { runHook } from './hooks.ts';
+import { type HookFailure, runHook } from './hooks.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const POWER_DIRECTORY = '/sys/class/power_supply';
@@ -15,34 +15,37 @@ interface Surroundings {
   readonly signal: AbortSignal;
 }
 
-/** Returns the first condition that is not met, with the reason; undefined if all are. */
+/** Returns the first condition that is not met, with the reason, or that cannot be judged; undefined if all are met. */
 export async function unmetCondition(
   conditions: readonly Condition[],
   surroundings: Surroundings,
-): Promise<string | undefined> {
+): Promise<HookFailure | undefined> {
   for (const condition of conditions) {
-    const reason = await reasonAgainst(condition, surroundings);
-    if (reason !== undefined) return reason;
+    const failure = await failureOf(condition, surroundings);
+    if (failure !== undefined) return failure;
   }
   return undefined;
 }
 
-async function reasonAgainst(
+async function failureOf(
   { kind, value, text }: Condition,
   surroundings: Surroundings,
-): Promise<string | undefined> {
+): Promise<HookFailure | undefined> {
   switch (kind) {
     case 'mounted':
-      return isMountPoint(value) ? undefined : `nothing is mounted at ${value}`;
+      return isMountPoint(value) ? undefined : unmet(`nothing is mounted at ${value}`);
     case 'on-ac-power':
-      return isOnBattery(POWER_DIRECTORY) ? 'this machine runs on battery' : undefined;
+      return isOnBattery(POWER_DIRECTORY) ? unmet('this machine runs on battery') : undefined;
     case 'online':
-      return (await canConnect(value, surroundings.signal)) ? undefined : `${value} cannot be reached`;
+      return (await canConnect(value, surroundings.signal)) ? undefined : unmet(`${value} cannot be reached`);
     default: {
-      const problem = await runHook(splitWords(value, text), surroundings);
-      return problem === undefined ? undefined : `${problem} (${text})`;
+      return await runHook(splitWords(value, text), surroundings);
     }
   }
+}
+
+function unmet(reason: string): HookFailure {
+  return { reason, isAnswer: true };
 }
 
 /** Names in the list of mounts have octal numbers for blanks, tabs, line breaks and backslashes. */

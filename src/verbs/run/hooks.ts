@@ -6,6 +6,15 @@ import { formatDuration } from '../../core/util/format-time.ts';
 export const HOOK_TIMEOUT_MS = 3_600_000;
 /** How long it has to end after SIGTERM. */
 const GRACE_MS = 5000;
+/** A longer time would make a timer of Node fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** Why a program of the profile failed. */
+export interface HookFailure {
+  readonly reason: string;
+  /** Whether it ran to its end, and answered with an exit code. */
+  readonly isAnswer: boolean;
+}
 
 interface HookOptions {
   readonly variables: Readonly<Record<string, string>>;
@@ -16,16 +25,15 @@ interface HookOptions {
 
 /**
  * Runs a program of the profile without a shell, and waits for its end, not for that of programs that it leaves behind.
- * Returns undefined, or why it failed. `{name}` in its words stands for the variable LDM_RUN_NAME.
+ * Returns undefined if it succeeded. The reason has none of its arguments, which may be secret. `{name}` in its words stands for the variable LDM_RUN_NAME.
  */
 export async function runHook(
   words: readonly string[],
   { variables, timeoutMs, signal }: HookOptions,
-): Promise<string | undefined> {
+): Promise<HookFailure | undefined> {
   const expanded = words.map((word) => expand(word, variables));
-  const child = startHook(expanded, variables);
-  const problem = await endOf(child, timeoutMs, signal);
-  return problem === undefined ? undefined : `${words.join(' ')}: ${problem}`;
+  const failure = await endOf(expanded, { variables, timeoutMs, signal });
+  return failure === undefined ? undefined : { ...failure, reason: `${words[0]}: ${failure.reason}` };
 }
 
 function expand(word: string, variables: Readonly<Record<string, string>>): string {
@@ -33,10 +41,15 @@ function expand(word: string, variables: Readonly<Record<string, string>>): stri
 }
 
 async function endOf(
-  child: ChildProcess,
-  timeoutMs: number,
-  signal: AbortSignal | undefined,
-): Promise<string | undefined> {
+  words: readonly string[],
+  { variables, timeoutMs, signal }: HookOptions,
+): Promise<HookFailure | undefined> {
+  let child: ChildProcess;
+  try {
+    child = startHook(words, variables);
+  } catch (error) {
+    return { reason: reasonOfStart(error as NodeJS.ErrnoException), isAnswer: false };
+  }
   let ended: string | undefined;
   const end = (reason: string) => (): void => {
     ended ??= reason;
@@ -44,17 +57,17 @@ async function endOf(
     killTimer = setTimeout(() => killGroup(child, 'SIGKILL'), GRACE_MS);
   };
   let killTimer: NodeJS.Timeout | undefined;
-  const timer = setTimeout(end(`it still ran after ${formatDuration(timeoutMs)}`), timeoutMs);
+  const timer = setTimeout(end(`it still ran after ${formatDuration(timeoutMs)}`), Math.min(timeoutMs, TIMER_MS_MAX));
   const abort = end('it was interrupted');
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted === true) abort();
   try {
-    return await new Promise<string | undefined>((resolve) => {
-      child.once('error', (error) => resolve(reasonOfStart(error)));
+    return await new Promise<HookFailure | undefined>((resolve) => {
+      child.once('error', (error) => resolve({ reason: reasonOfStart(error), isAnswer: false }));
       child.once('exit', (code, signalName) => {
-        if (ended !== undefined) resolve(ended);
-        else if (signalName !== null) resolve(`it was ended by ${signalName}`);
-        else resolve(code === 0 ? undefined : `exit code ${code}`);
+        if (ended !== undefined) resolve({ reason: ended, isAnswer: false });
+        else if (signalName !== null) resolve({ reason: `it was ended by ${signalName}`, isAnswer: false });
+        else resolve(code === 0 ? undefined : { reason: `exit code ${code}`, isAnswer: true });
       });
     });
   } finally {

@@ -1,6 +1,9 @@
+import { chmodSync } from 'node:fs';
 import { type RunRecord, hasSucceeded } from '../../console/jobs/run-records.ts';
 import { replaceFile } from '../../core/files/target/replace-file.ts';
 import { byteStringFromText } from '../../core/util/byte-string.ts';
+
+const METRICS_MODE = 0o644;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -30,7 +33,9 @@ export function formatMetrics(sources: MetricSources): string {
 
 /** Writes the file so that a reader sees all of it or the one before. Anybody may read it. */
 export function writeMetrics(path: string, text: string): void {
-  replaceFile(byteStringFromText(path), Buffer.from(text), 0o644);
+  replaceFile(byteStringFromText(path), Buffer.from(text), METRICS_MODE);
+  // The umask of a service may be 077, and the collector is another user.
+  chmodSync(path, METRICS_MODE);
 }
 
 function metricsOf({ runs, backup, stats }: MetricSources): Metric[] {

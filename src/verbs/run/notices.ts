@@ -29,9 +29,10 @@ async function post(target: URL, text: string): Promise<string | undefined> {
     await response.body?.cancel();
     return response.ok ? undefined : `status ${response.status}`;
   } catch (error) {
-    const { name, message, cause } = error as Error & { readonly cause?: NodeJS.ErrnoException };
+    const { name, cause } = error as Error & { readonly cause?: NodeJS.ErrnoException };
     if (name === 'TimeoutError') return `no answer in ${PING_TIMEOUT_MS / 1000} s`;
-    return cause?.code ?? message;
+    // The message may contain the URL.
+    return cause?.code ?? 'it could not be sent';
   }
 }
 
@@ -41,7 +42,7 @@ export function formatMail(profile: string, hostname: string, to: string, run: R
   const subject = `ldm on ${hostname}: ${profile} ${what}`;
   const encoded = /^[\u0020-\u007e]*$/.test(subject)
     ? subject
-    : `=?UTF-8?Q?${encodeURIComponent(subject).replaceAll('%', '=')}?=`;
+    : `=?UTF-8?Q?${encodeURIComponent(subject).replaceAll('_', '%5F').replaceAll('%', '=')}?=`;
   const headers = [
     `To: ${to}`,
     `Subject: ${encoded}`,
@@ -61,6 +62,7 @@ export async function sendMail(mail: string): Promise<string | undefined> {
     environment: { ...process.env, PATH: path },
     stdio: ['pipe', 'ignore', 'ignore'],
     timeout: MAIL_TIMEOUT_MS,
+    killSignal: 'SIGKILL',
   });
   const problem = await new Promise<string | undefined>((resolve) => {
     child.once('error', ({ message }) => resolve(message.includes('ENOENT') ? 'there is no sendmail' : message));

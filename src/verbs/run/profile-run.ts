@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import type { LdmError } from '../../core/errors.ts';
+import { exitCodeOfError } from '../../console/exit-codes.ts';
 import { RunRecords, type RunRecord, type RunResult, type StepRecord } from '../../console/jobs/run-records.ts';
 import type { Profile } from '../../console/settings/profile.ts';
-import { makeDirectories } from '../../core/util/make-directories.ts';
-import { tryLockFile } from '../../core/util/file-lock.ts';
 import { unmetCondition } from './conditions.ts';
 import { HOOK_TIMEOUT_MS, runHook } from './hooks.ts';
 import { formatMetrics, writeMetrics } from './metrics.ts';
@@ -71,12 +71,15 @@ export class ProfileRun {
 
   /** Returns the record of the run. Only one process runs a profile at a time: any other one skips it. */
   async run(): Promise<RunRecord> {
-    const unlock = this.#lock();
+    const unlock = await this.#lock();
     if (unlock === 'locked') return this.#record('skipped', { message: 'another run of this profile is under way' });
     try {
-      const reason = await unmetCondition(this.#settings.onlyIf ?? [], this.#hookOptions(this.#context.signal));
-      if (reason === undefined || this.#context.signal.aborted) return await this.#runLocked();
-      const skipped = this.#record('skipped', { message: reason });
+      const unmet = await unmetCondition(this.#settings.onlyIf ?? [], this.#hookOptions(this.#context.signal));
+      const isJudged = unmet?.isAnswer !== false;
+      if (unmet === undefined || this.#context.signal.aborted) return await this.#runLocked();
+      // Otherwise a misspelt program would keep a profile from running for ever, and nobody would know.
+      if (!isJudged) return await this.#runLocked(unmet.reason);
+      const skipped = this.#record('skipped', { message: unmet.reason });
       this.#note(() => this.#records?.end(skipped));
       return skipped;
     } finally {
@@ -84,22 +87,23 @@ export class ProfileRun {
     }
   }
 
-  #lock(): (() => void) | 'locked' | undefined {
+  async #lock(): Promise<(() => void) | 'locked' | undefined> {
     if (this.#records === undefined) return undefined;
     try {
-      makeDirectories(this.#context.directory!, { mode: 0o700 });
-      return tryLockFile(this.#records.lockPath) ?? 'locked';
+      return (await this.#records.lock()) ?? 'locked';
     } catch (error) {
       this.#context.onProblem(`another run of this profile would not be noticed: ${(error as Error).message}`);
       return undefined;
     }
   }
 
-  async #runLocked(): Promise<RunRecord> {
+  /** `problem`: why nothing may run. */
+  async #runLocked(problem?: string): Promise<RunRecord> {
     const earlier = this.#readRecords();
     this.#note(() => this.#records?.begin(this.#id, this.#start.toISOString()));
     await this.#ping('start', '');
-    if (await this.#runBefore()) await this.#runSteps(earlier);
+    if (problem !== undefined) this.#fail(1, problem);
+    else if (await this.#runBefore()) await this.#runSteps(earlier);
     await this.#runHooks(this.#settings.after ?? [], undefined);
     const run = this.#record(RESULTS.get(this.#exitCode) ?? 'failed', {});
     // Only now, and before anybody is told: a process that is killed while it tells has not failed.
@@ -111,15 +115,21 @@ export class ProfileRun {
   /** Returns whether the steps may run. */
   async #runBefore(): Promise<boolean> {
     for (const words of this.#settings.before ?? []) {
-      const problem = await runHook(words, this.#hookOptions(this.#context.signal));
+      const failure = await runHook(words, this.#hookOptions(this.#context.signal));
       if (this.#context.signal.aborted) break;
-      if (problem === undefined) continue;
-      this.#progress.codes.push(1);
-      this.#progress.message = problem;
-      this.#context.onProblem(problem);
+      if (failure === undefined) continue;
+      this.#fail(1, failure.reason);
       return false;
     }
-    return true;
+    const { signal } = this.#context;
+    if (signal.aborted) this.#fail(exitCodeOfError(signal.reason as LdmError), 'interrupted');
+    return !signal.aborted;
+  }
+
+  #fail(exitCode: number, message: string): void {
+    this.#progress.codes.push(exitCode);
+    this.#progress.message = message;
+    this.#context.onProblem(message);
   }
 
   async #runSteps(earlier: readonly RunRecord[]): Promise<void> {
@@ -197,8 +207,8 @@ export class ProfileRun {
   async #runHooks(commands: readonly (readonly string[])[], run: RunRecord | undefined): Promise<void> {
     const ended = run ?? this.#record(RESULTS.get(this.#exitCode) ?? 'failed', {});
     for (const words of commands) {
-      const problem = await runHook(words, this.#hookOptions(undefined, ended));
-      if (problem !== undefined) this.#context.onProblem(problem);
+      const failure = await runHook(words, this.#hookOptions(undefined, ended));
+      if (failure !== undefined) this.#context.onProblem(failure.reason);
     }
   }
 

@@ -1,3 +1,5 @@
+import type { LdmError } from '../../core/errors.ts';
+import { exitCodeOfError } from '../../console/exit-codes.ts';
 import { type Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import type { CommandOutcome } from '../../console/command-runner.ts';
@@ -60,7 +62,9 @@ export async function runProfiles(profiles: readonly Profile[], options: RunOpti
       }).run();
       report.run(profile.name, run);
       codes.push(run.exitCode ?? 0);
-      if (signal.aborted) return;
+      if (!signal.aborted) continue;
+      if (profile !== profiles.at(-1)) codes.push(exitCodeOfError(signal.reason as LdmError));
+      return;
     }
   });
   return worstOf(codes);

@@ -72,8 +72,8 @@ describe('filter make', () => {
   });
 
   it.each([
-    [2, [], "missing required argument 'file'"],
-    [2, ['fruit', '--kind', 'sieve', '-o', 'x'], 'Allowed choices are bloom, split-block-bloom, counting-bloom'],
+    [2, [], '<file> is missing'],
+    [2, ['fruit', '--kind', 'sieve', '-o', 'x'], 'Give bloom, split-block-bloom, counting-bloom'],
     [2, ['fruit', '--expected', '0', '-o', 'x'], 'Give a whole number from 1'],
     [2, ['fruit', '--fpr', '1', '-o', 'x'], 'Give a rate between 0 and 1'],
     [2, ['fruit', '--expected', '1e15', '-o', 'x'], 'out of range'],

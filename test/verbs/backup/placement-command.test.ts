@@ -110,7 +110,7 @@ describe('backup --to', () => {
     const cases = [
       [['backup', 'source', '-r', a, '--candidate', b], '--candidate needs --to'],
       [['backup', 'source', '-r', a, '--to', 'best'], '--to best needs two repositories or more'],
-      [['backup', 'source', '-r', a, '--to', 'worst', '--candidate', b], 'Give best, emptiest, any'],
+      [['backup', 'source', '-r', a, '--to', 'worst', '--candidate', b], 'Give best, emptiest or any'],
     ] as const;
     for (const [args, message] of cases) {
       const { code, stderr } = await run(args);

@@ -180,3 +180,49 @@ it('metrics are in the file, for every reader', async () => {
   expect(samples.get('ldm_check_last_success_timestamp_seconds{profile="home"}')).toBeCloseTo(Date.now() / 1000, -3);
   for (const name of samples.keys()) expect(text).toContain(`# TYPE ${name.split('{')[0]} gauge\n`);
 });
+
+it.each([
+  ['cannot be started', '["/etc/passwd/x"]', 'it cannot be started: ENOTDIR'],
+  ['does not exist', '["nosuchprogram", "--token=secret"]', 'there is no such program'],
+])('a program that %s is reported without its arguments, and the others run', async (_, words, reason) => {
+  const { ldm, runs, log } = await setRunStage(
+    `${HOME}[profiles.home.run]\nafter = [${words}, note(after)]\nsucceeded = [note(succeeded)]\nhook-timeout = "100w"\n`,
+  );
+  const { code, stderr } = await ldm('run', 'home');
+  expect([code, stderr]).toEqual([0, expect.stringContaining(reason)]);
+  expect(stderr).not.toContain('secret');
+  expect([runs()[0]!.result, log()]).toEqual(['success', ['after', 'succeeded']]);
+});
+
+it('a condition that cannot be judged is a failure, not a reason to skip the run', async () => {
+  const { ldm, runs, log } = await setRunStage(`${HOME}${HOOKS}only-if = ["command:nosuchprogram"]\n`);
+  expect(await ldm('-q', 'run', 'home')).toMatchObject({ code: 1 });
+  expect(runs()).toMatchObject([{ result: 'failed', steps: [], message: 'nosuchprogram: there is no such program' }]);
+  expect(log()).toEqual(['after failed 1', expect.stringMatching(/^failed : nosuchprogram/)]);
+  const answered = await setRunStage(`${HOME}[profiles.home.run]\nonly-if = ["command:sh -c 'exit 7'"]\n`);
+  expect(await answered.ldm('run', 'home')).toMatchObject({ code: 0 });
+  expect(answered.runs()).toMatchObject([{ result: 'skipped', message: 'sh: exit code 7' }]);
+});
+
+it('a profile that only inherits rules of retention deletes nothing', async () => {
+  const { ldm } = await setRunStage(
+    `${HOME}[defaults.forget]\nkeep-last = 1\n[profiles.look]\nrepo = "@/repository"\n`,
+  );
+  for (let count = 0; count < 2; count += 1) await ldm('-p', 'home', 'backup');
+  expect((await ldm('run', 'look')).stderr).toContain('the profile look has nothing to run');
+  expect((await ldm('run', '--all', '-n')).stdout).not.toContain('look');
+  expect((await ldm('-p', 'look', 'snapshots')).stdout).toContain('2 snapshots');
+});
+
+it('a path on the command line is saved, and not started as the program of the profile', async () => {
+  const { place, ldm, log } = await setRunStage(
+    `${HOME.replace('paths = ["@/source"]\n', '')}stdin-name = "db.sql"\nstdin-from-command = ["echo", "dump"]\n`,
+  );
+  const script = join(place, 'source', 'script');
+  writeFileSync(script, `#!/bin/sh\necho started >> ${place}/log\n`, { mode: 0o755 });
+  expect(await ldm('-p', 'home', 'backup', script)).toMatchObject({ code: 0 });
+  expect(log()).toEqual([]);
+  expect((await ldm('-p', 'home', 'cat', `latest:${script}`)).stdout).toContain('#!/bin/sh');
+  await ldm('-p', 'home', 'backup');
+  expect((await ldm('-p', 'home', 'cat', 'latest:/db.sql')).stdout).toBe('dump\n');
+});

@@ -84,3 +84,34 @@ it('a damaged record is skipped with a warning, and the next one is a line of it
   expect(stage.runs()).toMatchObject([{ result: 'success' }]);
   expect(readFileSync(path, 'utf8').split('\n')[1]).toBe('{"event":"begin","id":"torn');
 });
+
+it('SIGTERM while a program comes after the steps keeps the further profiles from success', async () => {
+  const stage = await setRunStage(
+    `${HOME}[profiles.home.run]\nafter = [${WAITING}]\n[profiles.work]\ninherit = "home"\nrun.after = []\n[groups]\nboth = ["home", "work"]\n`,
+  );
+  const { code } = await runLdm(['run', 'both'], {
+    env: stage.env,
+    onStart: (pid) => {
+      void waitUntil(isWaiting(stage), 'the program of the profile').then(() => {
+        process.kill(pid, 'SIGTERM');
+        writeFileSync(join(stage.place, 'go'), '');
+      });
+    },
+  });
+  expect([code, stage.runs('work')]).toEqual([143, []]);
+});
+
+it('SIGTERM before the steps is no success, even if no step is due', async () => {
+  const stage = await setRunStage(
+    `${HOME}[profiles.home.run]\nsteps = ["check"]\ncheck-every = "1w"\nbefore = [note(before)]\n`,
+  );
+  await stage.ldm('run', 'home');
+  const config = join(stage.place, 'config', 'ldm', 'config.toml');
+  const waiting = WAITING.replaceAll('@', stage.place);
+  writeFileSync(config, readFileSync(config, 'utf8').replace(/before = .*/, `before = [${waiting}]`));
+  const { code } = await runLdm(['run', 'home'], {
+    env: stage.env,
+    onStart: (pid) => void endWhenWaiting(stage, pid, 'SIGTERM'),
+  });
+  expect([code, stage.runs().map(({ result }) => result)]).toEqual([143, ['success', 'interrupted']]);
+});

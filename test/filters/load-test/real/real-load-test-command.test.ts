@@ -85,7 +85,7 @@ describe('ldm filter load-test', () => {
     [['--coordinator', 'zookeeper'], '--coordinator needs --real'],
     [['--real', '--clients', '10,0'], 'Give numbers from 1'],
     [['--real', '--clients', '10;20'], 'Give numbers from 1'],
-    [['--real', '--coordinator', 'etcd'], 'Allowed choices'],
+    [['--real', '--coordinator', 'etcd'], 'Give directory or zookeeper'],
   ])('refuses %j', async (args, message) => {
     const { code, stdout, stderr } = await runLdmHere(['filter', 'load-test', ...args]);
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)]);

@@ -169,14 +169,18 @@ describe('a name that changes after its directory was listed', () => {
     ['because the file is gone', (path) => rmSync(path)],
     ['because it moved elsewhere', (path) => renameSync(path, `${path}-moved`)],
   ])('%s is no problem', async (_, change) => {
-    const repository = await makeThreeFiles();
-    let isDone = false;
-    const { problems } = await backupWithHook(repository, () => {
-      if (!isDone) change(join(repository.source, 'b'));
-      isDone = true;
-    });
-    expect(problems).toEqual([]);
-    expect([...(await entriesOf(repository)).keys()]).toEqual(['a', 'c']);
+    // The directory is listed at the second call, and the file is read after the twentieth.
+    for (const when of [3, 10, 19]) {
+      const repository = await makeThreeFiles();
+      let callCount = 0;
+      const { problems } = await backupWithHook(repository, () => {
+        callCount += 1;
+        if (callCount === when) change(join(repository.source, 'b'));
+      });
+      expect(problems).toEqual([]);
+      expect([...(await entriesOf(repository)).keys()], `call ${when}`).toEqual(['a', 'c']);
+      expect(callCount).toBeGreaterThan(19);
+    }
   });
 
   it('to a symlink is saved as the link, and not followed', async () => {

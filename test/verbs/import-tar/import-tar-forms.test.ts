@@ -170,7 +170,7 @@ describe('an archive that is compressed', () => {
         yield zeros;
       }
     })();
-    await expect(importTar({ ...repository.context, signal: abort.signal }, { archive })).rejects.toThrow('aborted');
+    await expect(importTar({ ...repository.context, signal: abort.signal }, { archive })).rejects.toThrow('cancelled');
   });
 });
 

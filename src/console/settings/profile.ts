@@ -77,18 +77,28 @@ export function findFaults(config: ConfigFile, program: Command): ConfigFault[] 
   const report = (profile?: string) => (error: UsageError) => void faults.push({ error, profile });
   readTable(program, config.defaults, { config, keys: ['defaults'] }, report());
   for (const [name, content] of Object.entries(config.profiles)) {
-    const { inherit, ...own } = isTable(content) ? content : {};
+    const { inherit: _inherit, ...own } = isTable(content) ? content : {};
     const place = { config, keys: ['profiles', name] };
     readTable(program, isTable(content) ? own : content, place, report(name));
-    if (inherit === undefined) continue;
-    try {
-      mergeProfile(config, name);
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      report(name)(error);
-    }
   }
   for (const error of groupFaults(config)) report()(error);
+  const known = new Set(faults.map(({ error }) => error.message));
+  for (const name of Object.keys(config.profiles)) {
+    for (const error of mergedFaults(config, name, program)) if (!known.has(error.message)) report(name)(error);
+  }
+  return faults;
+}
+
+/** What is wrong only together: values that are sound where they were written may contradict each other. */
+function mergedFaults(config: ConfigFile, name: string, program: Command): UsageError[] {
+  const faults: UsageError[] = [];
+  try {
+    const { table, originOf } = mergeProfile(config, name);
+    readTable(program, table, { config, keys: [], originOf }, (error) => faults.push(error));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    faults.push(error);
+  }
   return faults;
 }
 

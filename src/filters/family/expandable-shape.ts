@@ -58,7 +58,7 @@ export function roomOf(homes: number): number {
   return Math.floor((homes * USED_OF_FIVE) / 5);
 }
 
-/** F: the length of the fingerprints that are added after so many doublings. */
+/** F: the length of the fingerprints that are added after this number of doublings. */
 export function lengthIn(baseBits: number, generation: number): number {
   return baseBits + Math.ceil(2 * Math.log2(generation + 1));
 }

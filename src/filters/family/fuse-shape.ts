@@ -34,7 +34,7 @@ export function fuseShape(segmentLength: number, segments: number): FuseShape {
   return { segmentLength, firstSlots: (segments - 2) * segmentLength, slots: segments * segmentLength };
 }
 
-/** Whether saved numbers can be the length and the number of segments for so many keys. */
+/** Whether saved numbers can be the length and the number of segments for this number of keys. */
 export function isFuseShape(keys: number, segmentLength: number | undefined, segments: number | undefined): boolean {
   return (
     isWholeNumber(segmentLength, 1, SEGMENT_LENGTH_MAX) &&

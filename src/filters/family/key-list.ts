@@ -9,7 +9,7 @@ export class KeyList {
   #keys: BigUint64Array<ArrayBuffer> = new BigUint64Array(FIRST_COUNT);
   #words: Uint32Array = new Uint32Array(this.#keys.buffer);
   #count = 0;
-  /** The first so many keys are distinct and in ascending order. */
+  /** This number of keys, from the first, are distinct and in ascending order. */
   #sorted = 0;
 
   /** @throws FilterFullError if there are 2^27 */

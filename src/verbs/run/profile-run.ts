@@ -50,7 +50,7 @@ const RESULTS: ReadonlyMap<number, RunResult> = new Map([
   [143, 'interrupted'],
 ]);
 
-/** Runs one profile: conditions, programs before, steps, programs after; then tells whoever wants to know. */
+/** Runs one profile: conditions, programs before, steps, programs after; then hooks, metrics, mail and ping. */
 export class ProfileRun {
   readonly #profile: Profile;
   readonly #context: RunContext;
@@ -77,7 +77,7 @@ export class ProfileRun {
       const unmet = await unmetCondition(this.#settings.onlyIf ?? [], this.#hookOptions(this.#context.signal));
       const isJudged = unmet?.isAnswer !== false;
       if (unmet === undefined || this.#context.signal.aborted) return await this.#runLocked();
-      // Otherwise a misspelt program would keep a profile from running for ever, and nobody would know.
+      // Skipping is silent: a misspelt program would keep a profile from ever running.
       if (!isJudged) return await this.#runLocked(unmet.reason);
       const skipped = this.#record('skipped', { message: unmet.reason });
       this.#note(() => this.#records?.end(skipped));

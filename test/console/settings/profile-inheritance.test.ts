@@ -86,6 +86,14 @@ it.each([
   expect(() => profileOf(config, 'a', program)).toThrow(expected.slice(0, 10));
 });
 
+it('values that contradict each other only together are a fault of the profile that inherits', async () => {
+  const toml = '[profiles.a]\nbackup.paths = ["/x"]\n[profiles.b]\ninherit = "a"\nbackup.stdin-name = "x"\n';
+  const faults = findFaults(await parseConfig('config.toml', toml), program);
+  expect(faults).toHaveLength(1);
+  expect(faults[0]).toMatchObject({ profile: 'b' });
+  expect(faults[0]!.error.message).toContain('paths cannot be combined with stdin-name');
+});
+
 it('faults of profiles that are not used are kept apart', async () => {
   const config = await parseConfig('config.toml', '[profiles.a]\n[profiles.b]\nrepo = 7\nx = 1\ny = 2\n');
   const { faultsElsewhere } = profileOf(config, 'a', program);

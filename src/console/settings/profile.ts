@@ -21,15 +21,17 @@ export interface Profile {
   readonly name: string;
   readonly file: string;
   readonly table: ProfileTable;
-  /** What is wrong with profiles that are not used. */
+  /** What is wrong with groups, and with profiles that are not used. */
   readonly faultsElsewhere: readonly UsageError[];
 }
 
 /** Something wrong in the configuration file. */
 interface ConfigFault {
   readonly error: UsageError;
-  /** The profile that it is in; undefined if it concerns all of them. */
+  /** The profile that it is in; undefined if it is in `[defaults]` or `[groups]`. */
   readonly profile: string | undefined;
+  /** A wrong group does not keep a profile from being used. */
+  readonly isOfGroup: boolean;
 }
 
 /**
@@ -61,7 +63,8 @@ export function profileOf(config: ConfigFile, name: string, program: Command): P
   if (!Object.hasOwn(config.profiles, name)) throw noSuchProfile(config, name);
   const merged = mergeProfile(config, name);
   const faults = findFaults(config, program);
-  const concerns = ({ profile }: ConfigFault): boolean => profile === undefined || merged.chain.includes(profile);
+  const concerns = ({ profile, isOfGroup }: ConfigFault): boolean =>
+    !isOfGroup && (profile === undefined || merged.chain.includes(profile));
   throwFirst(faults.filter(concerns).map(({ error }) => error));
   const place = { config, keys: [], originOf: merged.originOf };
   const ownFaults: UsageError[] = [];
@@ -74,14 +77,14 @@ export function profileOf(config: ConfigFile, name: string, program: Command): P
 /** Returns all that is wrong in the configuration file, in the order of the file. */
 export function findFaults(config: ConfigFile, program: Command): ConfigFault[] {
   const faults: ConfigFault[] = [];
-  const report = (profile?: string) => (error: UsageError) => void faults.push({ error, profile });
+  const report = (profile?: string) => (error: UsageError) => void faults.push({ error, profile, isOfGroup: false });
   readTable(program, config.defaults, { config, keys: ['defaults'] }, report());
   for (const [name, content] of Object.entries(config.profiles)) {
     const { inherit: _inherit, ...own } = isTable(content) ? content : {};
     const place = { config, keys: ['profiles', name] };
     readTable(program, isTable(content) ? own : content, place, report(name));
   }
-  for (const error of groupFaults(config)) report()(error);
+  for (const error of groupFaults(config)) faults.push({ error, profile: undefined, isOfGroup: true });
   const known = new Set(faults.map(({ error }) => error.message));
   for (const name of Object.keys(config.profiles)) {
     for (const error of mergedFaults(config, name, program)) if (!known.has(error.message)) report(name)(error);
@@ -179,7 +182,7 @@ export function reportProfile(output: Output, profile: Profile, given: GlobalOpt
   const [first, ...others] = profile.faultsElsewhere;
   if (first !== undefined) {
     const more = others.length === 0 ? '' : ` (and ${others.length} more: see \`ldm config check\`)`;
-    remark(output, 'warning', `another profile has a fault: ${first.message}${more}`);
+    remark(output, 'warning', `not used here, but wrong: ${first.message}${more}`);
   }
   if (given.verbose > 0) remark(output, 'note', `using the profile ${profile.name} of ${profile.file}`);
 }

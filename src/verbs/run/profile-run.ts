@@ -106,7 +106,7 @@ export class ProfileRun {
     else if (await this.#runBefore()) await this.#runSteps(earlier);
     await this.#runHooks(this.#settings.after ?? [], undefined);
     const run = this.#record(RESULTS.get(this.#exitCode) ?? 'failed', {});
-    // Only now, and before anybody is told: a process that is killed while it tells has not failed.
+    // Written before hooks, mail and ping: if the process is killed during those, the run has still ended like this.
     this.#note(() => this.#records?.end(run));
     await this.#tell(run, [...earlier, run]);
     return run;

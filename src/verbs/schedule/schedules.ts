@@ -19,9 +19,9 @@ const SYSTEM_UNITS = '/etc/systemd/system';
 const LINGERING = '/var/lib/systemd/linger';
 
 /**
- * What there is of the runs of a profile: the system starts them (`active`); it has them and does not start them
- * (`inactive`); they differ from what the profile says now (`outdated`); somebody has edited them (`changed`); the profile
- * does not exist, or has no schedule (`orphaned`); or the profile has a schedule, and the system does not know (`absent`).
+ * The state of a scheduled job. `active`: the system starts it. `inactive`: it is installed, but the system does not start
+ * it. `outdated`: the profile has changed since it was added. `changed`: it was edited by hand. `orphaned`: its profile does
+ * not exist or has no schedule. `absent`: the profile has a schedule, but no job was added.
  */
 export type ScheduleState = 'active' | 'inactive' | 'outdated' | 'changed' | 'orphaned' | 'absent';
 

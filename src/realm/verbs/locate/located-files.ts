@@ -27,7 +27,7 @@ interface FileCounts {
   readonly files: { readonly read: number; readonly unreadable: number };
 }
 
-/** Look-ups of so many chunks are made at a time: the memory that a directory needs does not grow with its files. */
+/** Chunks per look-up, so that the memory for a directory does not grow with the number of its files. */
 const BATCH_CHUNKS = 10_000;
 
 /** Locates the chunks of files, in batches. Calls `onFile` for each file, in order. */

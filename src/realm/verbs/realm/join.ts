@@ -33,7 +33,7 @@ export interface JoinResult {
   readonly realmId: string;
   readonly domainId: string;
   readonly name: string;
-  /** Whether nobody has given the name, now or before: it was chosen because it is free. */
+  /** Whether ldm chose a free name, because none was given now or in an earlier join. */
   readonly isNameChosen: boolean;
   readonly publication: Publication;
 }

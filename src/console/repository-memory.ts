@@ -148,8 +148,10 @@ function endOfName(place: string): string {
   return `-${createHash('sha256').update(place).digest('hex').slice(0, PLACE_DIGITS)}.json`;
 }
 
-function membersOf({ keyId, epoch, generation, commit, isOlder, snapshots }: SeenRepository): Record<string, unknown> {
+function membersOf(seen: SeenRepository): Record<string, unknown> {
+  const { firstSeen, keyId, epoch, generation, commit, isOlder, snapshots } = seen;
   return {
+    ...(firstSeen === undefined ? {} : { first_seen: firstSeen }),
     ...(keyId === undefined ? {} : { key_id: keyId }),
     epoch,
     generation,
@@ -168,6 +170,7 @@ function decodeSeen(bytes: Uint8Array): SeenRepository {
   void reader.integer('format_version', VERSION, VERSION);
   const entries = reader.strings('snapshots', isEntry).map((entry) => entry.split(' '));
   return {
+    firstSeen: reader.has('first_seen') ? reader.string('first_seen', isUtcTime) : undefined,
     keyId: reader.has('key_id') ? reader.string('key_id', isId) : undefined,
     epoch: reader.has('epoch') ? reader.count('epoch') : 0,
     generation: reader.count('generation'),

@@ -81,7 +81,7 @@ export function testBackendOperations(backendName: string, makeBackend: () => Ba
     test('a list has every file below the directory, at any depth, sorted by name, with its size', async () => {
       const names = ['packs/B', 'packs/ab-c', 'packs/ab/1', 'packs/ab/deep', `packs/${'long-name.'.repeat(20)}`];
       for (const name of [...names, 'packs-other', 'index/other']) await backend.publish(name, Buffer.from(name));
-      expect(await backend.list('packs')).toEqual(names.map((name) => ({ name, sizeBytes: name.length })));
+      expect(await backend.list('packs')).toMatchObject(names.map((name) => ({ name, sizeBytes: name.length })));
       expect((await backend.list('')).map(({ name }) => name)).toContain('index/other');
     });
 

@@ -90,7 +90,7 @@ describe.each(BACKENDS)('in %s', (_name, { open, problem }) => {
       symlinkSync(join(directory, name), join(directory, name));
     }
     const backend = open(directory);
-    expect(await backend.list('keys')).toEqual([{ name: `keys/${ID}`, sizeBytes: expect.any(Number) }]);
+    expect(await backend.list('keys')).toMatchObject([{ name: `keys/${ID}`, sizeBytes: expect.any(Number) }]);
     expect(await backend.list('locks')).toEqual([expect.objectContaining({ isForeign: true })]);
     await expect(backend.read(`keys/${ID}`)).rejects.toThrow(CorruptDataError);
   });

@@ -9,6 +9,9 @@ import { CorruptDataError } from '../../src/core/errors.ts';
 
 const NOTHING = Buffer.alloc(0);
 
+/** So that unindexed packs are not kept for a time: a compaction need not know whose they are. */
+const LONG_AGO_MS = Date.UTC(2001);
+
 /** The contents of one file, whatever its names are. They only ever grow. */
 export class MemoryFile {
   bytes: Buffer;
@@ -109,7 +112,11 @@ export class MemoryBackend extends FileSystemBackend {
     if (!this.directories.has(directory)) throw this.failure('list', directory, 'ENOENT');
     const prefix = directory === '' ? '' : `${directory}/`;
     const names = this.names().filter((name) => name.startsWith(prefix));
-    return names.map((name) => ({ name, sizeBytes: this.filesByName.get(name)?.lengthBytes ?? 0 }));
+    return names.map((name) => ({
+      name,
+      sizeBytes: this.filesByName.get(name)?.lengthBytes ?? 0,
+      modifiedMs: LONG_AGO_MS,
+    }));
   }
 
   async sizeOf(name: string): Promise<number | undefined> {

@@ -72,7 +72,7 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
       return result;
     };
   const start = (...args: readonly string[]): RunningLdm =>
-    startLdm(args, { home, env: { LDM_REPOSITORY: repository } });
+    startLdm(args, { home, env: surroundings.env });
   const backUp =
     (inner: ProcessScenario['run']): ProcessScenario['backup'] =>
     async (directory, ...args) => {

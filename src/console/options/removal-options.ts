@@ -10,7 +10,7 @@ export interface RemovalFlags {
 export function addRemovalOptions(command: Command): Command {
   return command
     .option('--override-append-only', 'do it in an append-only repository, too (see init --append-only)')
-    .option('--accept-older-state', 'do it although this machine has seen a newer state of the repository');
+    .option('--accept-older-state', 'do it although there is, or may be, a newer state of the repository');
 }
 
 /** Adds to the context of an operation what the user overrides. */

@@ -74,8 +74,9 @@ export function describeReclaimed(result: CompactResult): string {
   return `${bytes} returned to the file system${describeRemaining(result)}`;
 }
 
-function describeRemaining({ deadBytesRemaining }: CompactResult): string {
-  return deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} of dead space remain` : '';
+function describeRemaining({ deadBytesRemaining, staying }: CompactResult): string {
+  const dead = deadBytesRemaining > 0 ? `; ${formatBytes(deadBytesRemaining)} of dead space remain` : '';
+  return staying === undefined ? dead : `${dead}; ${formatBytes(staying.packBytes)} in unindexed packs stay`;
 }
 
 export function describePacks({ packsRemoved, packsRewritten, bytesCopied, dryRun }: CompactResult): string {
@@ -97,6 +98,7 @@ export function compactFields(result: CompactResult): Record<string, unknown> {
     bytes_after: result.bytesAfter,
     reclaimed_bytes: result.reclaimedBytes,
     dead_bytes_remaining: result.deadBytesRemaining,
+    unindexed: unindexedFields(result),
     copies: copiesFields(result),
     reseal:
       result.reseal === undefined
@@ -108,6 +110,11 @@ export function compactFields(result: CompactResult): Record<string, unknown> {
             snapshots_left: result.reseal.snapshotsLeft,
           },
   };
+}
+
+function unindexedFields({ staying }: CompactResult): Record<string, unknown> | undefined {
+  if (staying === undefined) return undefined;
+  return { packs: staying.packIds.size, bytes: staying.packBytes, until: staying.until };
 }
 
 function copiesFields({ copies }: CompactResult): Record<string, unknown> | undefined {

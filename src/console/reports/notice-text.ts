@@ -8,7 +8,7 @@ import { countNoun, shortId } from '../output/words.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { describeRealmNotice, isRealmNotice } from './realm-notice-text.ts';
-import { describeOlderState } from './older-state-text.ts';
+import { describeOlderState, describeStayingPacks } from './older-state-text.ts';
 
 /** A problem is an error that costs a source file, or a snapshot of a copy. `note` is weaker than `warning`: nothing is wrong. Scripts read these words. */
 export type NoticeLevel = 'lock-wait' | 'source-problem' | 'copy-problem' | 'warning' | 'note';
@@ -90,11 +90,11 @@ function describe(notice: Notice): string {
     case 'clocks-differ':
       return describeDates(notice);
     case 'disk-full':
-      return `the disk is full: ${countNoun(notice.packCount, 'pack')} with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
+    case 'unindexed-packs-stay':
+      return describeLeft(notice);
     case 'mount-failure':
-      return describeMountFailure(notice);
     case 'unmounted-while-used':
-      return 'it was unmounted while programs were using it; they get errors from now on';
+      return describeMount(notice);
     default:
       return notice.message;
   }
@@ -167,6 +167,12 @@ function describeDates(notice: DateNotice): string {
   return `the new snapshot is dated before ${describeListing(notice.newest)} of the same host and paths, which remains the latest: see whether the clock is right`;
 }
 
+/** Packs that a compaction has left. */
+function describeLeft(notice: Extract<Notice, { kind: 'disk-full' | 'unindexed-packs-stay' }>): string {
+  if (notice.kind === 'unindexed-packs-stay') return describeStayingPacks(notice);
+  return `the disk is full: ${countNoun(notice.packCount, 'pack')} with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
+}
+
 function describeClocks(aheadMs: number): string {
   const direction = aheadMs > 0 ? 'behind' : 'ahead of';
   return `the clock of this machine is ${describeSpan(Math.abs(aheadMs))} ${direction} that of the repository: the times of snapshots, and what rules of forget keep, may be wrong`;
@@ -191,7 +197,10 @@ function describeCopyProblem({ snapshotId, path, message, advice }: CopyProblem)
   return `snapshot ${shortId(snapshotId)} was not copied: ${what}${hint}`;
 }
 
-function describeMountFailure({ message, hint, advice }: Extract<Notice, { kind: 'mount-failure' }>): string {
+function describeMount(notice: Extract<Notice, { kind: 'mount-failure' | 'unmounted-while-used' }>): string {
+  if (notice.kind === 'unmounted-while-used')
+    return 'it was unmounted while programs were using it; they get errors from now on';
+  const { message, hint, advice } = notice;
   const help = advice === undefined ? hint : hintOf(advice);
   return `reading the mounted files failed: ${message}${help === undefined ? '' : `. ${help}`}`;
 }

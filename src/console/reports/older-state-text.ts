@@ -1,4 +1,6 @@
 import type { OlderState } from '../../core/session/memory.ts';
+import type { StayingPacks } from '../../core/session/notices.ts';
+import { formatBytes } from '../../core/util/format-bytes.ts';
 import { formatTime } from '../../core/util/format-time.ts';
 import { countNoun, shortId } from '../output/words.ts';
 
@@ -10,6 +12,14 @@ export function describeOlderState({ snapshots, generations }: OlderState): stri
   const time = example.time === undefined ? '' : ` of ${formatTime(example.time)}`;
   const gone = `${countNoun(snapshots.length, 'snapshot')} that this machine has seen ${snapshots.length === 1 ? 'is' : 'are'} gone, such as ${shortId(example.id)}${time}`;
   return `${gone}${older === undefined ? '' : `, and ${older}`}: ${REASONS}`;
+}
+
+/** Says which packs a compaction has left, why, until when, and how to remove them. */
+export function describeStayingPacks({ packIds, packBytes, until }: StayingPacks): string {
+  const packs = `${countNoun(packIds.size, 'pack')} (${formatBytes(packBytes)})`;
+  const stay = packIds.size === 1 ? 'stays' : 'stay';
+  const end = until === undefined ? stay : `${stay} until ${formatTime(until)}`;
+  return `${packs} that no snapshot needs and that this machine did not see being written ${end}: an interrupted backup may have left them, or an older state of the repository was put in its place and a newer snapshot needs them. If \`ldm snapshots\` lists everything that you expect, \`ldm compact --accept-older-state\` removes them now`;
 }
 
 const REASONS = 'an older state of the repository was put in its place, or the listings of the server lag behind';

@@ -4,6 +4,8 @@ export interface BackendFile {
   readonly sizeBytes: number;
   /** The size of further copies in other parts of the place. */
   readonly copyBytes?: number;
+  /** When it was last changed, by the clock of the place. Undefined if the place does not say it. */
+  readonly modifiedMs?: number | undefined;
   /**
    * A FIFO, a socket, a device, or a symlink to something that is not a file. It does not belong to ldm, whatever its
    * name is.

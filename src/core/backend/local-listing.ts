@@ -25,7 +25,7 @@ export function listLocally(directory: string, { pathOf, onTime }: LocalListing)
         pending.push(name);
         continue;
       }
-      const file = { name, sizeBytes: stats.size };
+      const file = { name, sizeBytes: stats.size, modifiedMs: stats.mtimeMs };
       onTime(name, stats.mtimeMs);
       const isFile = stats.isFile() || (stats.isSymbolicLink() && isFileBehind(`${path}/${entry}`, name));
       files.push(isFile ? file : { ...file, isForeign: true });

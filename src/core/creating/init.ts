@@ -19,7 +19,7 @@ import { aboutOther, haveSameChunks, keysToShare, parametersOf } from './copied-
 import type { CopiedParameters } from './copied-parameters.ts';
 import { extension } from '../session/extension.ts';
 import type { RealmFile } from '../session/extension.ts';
-import { NOTHING_SEEN, assertNoneRemembered } from '../session/repository-memory.ts';
+import { assertNoneRemembered, firstSight } from '../session/repository-memory.ts';
 
 export { repositoryExists };
 
@@ -140,7 +140,7 @@ export async function initRepository(context: OperationContext, options: InitOpt
     password?.fill(0);
   }
   if (isEncrypted) {
-    context.memory?.update(backend.location, repositoryId, (seen = NOTHING_SEEN) => seen);
+    context.memory?.update(backend.location, repositoryId, (seen = firstSight()) => seen);
   } else context.memory?.forgetPlace(backend.location);
   return {
     repositoryId,

@@ -9,6 +9,8 @@ export interface PackCopy {
   readonly name: string;
   readonly generation: number;
   readonly sizeBytes: number;
+  /** When the pack was written. Undefined if it is not known: a copy that a move has made is newer. */
+  readonly writtenMs?: number | undefined;
 }
 
 /** Orders copies of a pack in descending order of rank: by generation, then by the id of the group, then by name. */
@@ -18,9 +20,10 @@ export function compareRanks(a: PackCopy, b: PackCopy): number {
 }
 
 /** Returns the name of the pack, and the file as a copy of it. Other files are copies under their own names. */
-export function copyFrom(home: PackHome, { name, sizeBytes }: BackendFile): readonly [string, PackCopy] {
+export function copyFrom(home: PackHome, { name, sizeBytes, modifiedMs }: BackendFile): readonly [string, PackCopy] {
   const { generation = 0 } = (home.isGroup ? parsePackCopyName(name) : undefined) ?? {};
-  return [home.isGroup ? packNameOf(name) : name, { home, name, generation, sizeBytes }];
+  const writtenMs = generation === 0 ? modifiedMs : undefined;
+  return [home.isGroup ? packNameOf(name) : name, { home, name, generation, sizeBytes, writtenMs }];
 }
 
 /** The name of the pack that a file is a copy of. */
@@ -33,6 +36,8 @@ export function packNameOf(name: string): string {
 export function listedPack(name: string, copies: readonly PackCopy[]): BackendFile {
   const [best, ...others] = copies;
   const { sizeBytes } = best!;
-  if (others.length === 0) return { name, sizeBytes };
-  return { name, sizeBytes, copyBytes: others.reduce((total, copy) => total + copy.sizeBytes, 0) };
+  const times = copies.map(({ writtenMs }) => writtenMs).filter((timeMs) => timeMs !== undefined);
+  const modifiedMs = times.length === copies.length ? Math.max(...times) : undefined;
+  if (others.length === 0) return { name, sizeBytes, modifiedMs };
+  return { name, sizeBytes, modifiedMs, copyBytes: others.reduce((total, copy) => total + copy.sizeBytes, 0) };
 }

@@ -17,6 +17,8 @@ import type { OperationContext } from '../session/context.ts';
 import { extensionOf } from '../session/extension.ts';
 import type { GroupMoves } from '../copies/group-moves.ts';
 import { deleteExpired } from './kept-deleted.ts';
+import { findStaying } from './unindexed-packs.ts';
+import type { StayingPacks } from '../session/notices.ts';
 
 export interface CompactOptions {
   /** How much dead space may remain, in percent of the stored bytes. Default: 5. Infinity: any amount. */
@@ -49,6 +51,8 @@ export interface CompactResult {
   /** Space returned to the file system; estimated for a dry run. Negative if a new checkpoint takes more than that. */
   readonly reclaimedBytes: number;
   readonly deadBytesRemaining: number;
+  /** Missing if there are none. */
+  readonly staying?: StayingPacks;
   readonly dryRun: boolean;
   /** What was done about copies of packs. Only if the repository has groups. */
   readonly copies?: GroupMoves;
@@ -64,8 +68,10 @@ export async function compact(context: OperationContext, options: CompactOptions
   beginPhase(context.progress, 'compacting');
   return await withRepository(context, 'exclusive', async (repository) => {
     if (options.dryRun !== true) await deleteExpired(context, repository);
-    const first = await planRound(repository, options);
+    const first = await planRound(context, repository, options);
     const { listing } = first.opened;
+    const { staying } = first;
+    if (staying !== undefined) context.onNotice?.({ kind: 'unindexed-packs-stay', ...staying });
     const isDryRun = options.dryRun === true;
     const bytesBefore = await repository.files.measure();
     const { rounds, bytesCopied } = isDryRun
@@ -95,6 +101,7 @@ export async function compact(context: OperationContext, options: CompactOptions
       reclaimedBytes: bytesBefore - bytesAfter + (isDryRun ? 0 : (copies?.bytesCopied ?? 0)),
       ...(copies === undefined ? {} : { copies }),
       deadBytesRemaining: plans.at(-1)!.deadBytesRemaining,
+      ...(staying === undefined ? {} : { staying }),
       dryRun: isDryRun,
       ...(options.reseal === true ? { reseal: await describeReseal(repository, rounds) } : {}),
     };
@@ -127,6 +134,7 @@ interface Round {
   readonly markedIds: ReadonlySet<string>;
   readonly plan: CompactionPlan;
   readonly earlier: EarlierSeals;
+  readonly staying: StayingPacks | undefined;
 }
 
 const NOTHING = { packIds: [], derived: [] };
@@ -135,7 +143,7 @@ function commitNames({ commits }: Listing): string[] {
   return (commits?.numbers ?? []).map((number) => commitName(number));
 }
 
-async function planRound(repository: Repository, options: CompactOptions): Promise<Round> {
+async function planRound(context: OperationContext, repository: Repository, options: CompactOptions): Promise<Round> {
   const opened = await repository.openState();
   assertAllOnline(opened.listing);
   const markedIds = await markTrusted(repository, opened, options.forgetLost === true);
@@ -147,9 +155,10 @@ async function planRound(repository: Repository, options: CompactOptions): Promi
       : NOTHING;
   const earlier = await findEarlierSeals(repository, given);
   const limit = { percent: options.maxUnusedPercent ?? MAX_UNUSED_PERCENT, bytes: options.maxUnusedBytes };
-  const whole = planCompaction(state, listing, limit, earlier.packs);
+  const staying = await findStaying(context, repository, opened);
+  const whole = planCompaction(state, listing, limit, { resealed: earlier.packs, staying: staying?.packIds });
   const plan = limitRewriting(whole, countWithin(whole, options.maxRepackBytes ?? Infinity));
-  return { opened, markedIds, plan, earlier };
+  return { opened, markedIds, plan, earlier, staying };
 }
 
 interface CarryOutOptions {
@@ -181,7 +190,7 @@ async function carryOutInRounds({ context, repository, options }: CarryOutOption
   let bytesCopied = 0;
   let countMax = 0;
   for (;;) {
-    const round = await planRound(repository, options);
+    const round = await planRound(context, repository, options);
     const plan = limitRewriting(round.plan, countMax);
     try {
       bytesCopied += await new Compaction({ repository, ...round, plan, isDiskFull: true }).run();

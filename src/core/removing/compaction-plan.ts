@@ -2,6 +2,7 @@ import type { Listing } from '../repository/listing.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import { measurePacks } from './pack-usage.ts';
 import type { PackUsage } from './pack-usage.ts';
+import { unindexedPackIds } from './unindexed-packs.ts';
 
 /** What a compaction does, decided before anything is written. */
 export interface CompactionPlan {
@@ -11,7 +12,7 @@ export interface CompactionPlan {
   readonly condemnedCount: number;
   /** Packs without a live chunk. */
   readonly removed: readonly PackUsage[];
-  /** Ids of unindexed packs: an interrupted backup left them. */
+  /** Ids of unindexed packs that go: an interrupted backup left them. */
   readonly orphanIds: readonly string[];
   /** Ids of packs with live chunks that stay as they are. They must not be removed, even if they are condemned. */
   readonly keptIds: ReadonlySet<string>;
@@ -29,21 +30,20 @@ export interface DeadSpaceLimit {
 
 /**
  * Packs without live chunks always go. Condemned packs with live chunks are rewritten, since their names must not be
- * relied on any more, and so are those that are `resealed`. Of the others those with the largest dead part are rewritten, until what stays dead is at most
- * the limit.
+ * relied on any more, and so are those that are `resealed`. Of the others those with the largest dead part are rewritten,
+ * until what stays dead is at most the limit. Unindexed packs go, except for those that are `staying`.
  */
 export function planCompaction(
   state: FilterState,
   listing: Listing,
   limit: DeadSpaceLimit,
-  resealed: ReadonlySet<string> = new Set(),
+  given: { readonly resealed?: ReadonlySet<string>; readonly staying?: ReadonlySet<string> | undefined } = {},
 ): CompactionPlan {
+  const { resealed = new Set(), staying = new Set() } = given;
   const usages = measurePacks(state);
   const removed = usages.filter(({ liveCount }) => liveCount === 0);
   const used = usages.filter(({ liveCount }) => liveCount > 0);
-  const unindexedIds = [...listing.packs.keys()].filter((id) => state.packs.find(id) === undefined);
-  // Where chunks are missing, a pack that was put back may have them until a repair indexes it.
-  const orphanIds = state.isComplete ? unindexedIds : [];
+  const orphanIds = unindexedPackIds(state, listing).filter((id) => !staying.has(id));
   const isCondemned = ({ pack }: PackUsage): boolean => state.isComplete && listing.condemned.packIds.has(pack.id);
   const mustGo = (usage: PackUsage): boolean => resealed.has(usage.pack.id) || isCondemned(usage);
   const condemned = used.filter(isCondemned);

@@ -1,5 +1,7 @@
-/** What this machine has seen of an encrypted repository. */
+/** What this machine has seen of a repository. */
 export interface SeenRepository {
+  /** When this machine first saw it (RFC 3339). Undefined if an earlier build did not record that. */
+  readonly firstSeen: string | undefined;
   /** The key file that was opened last. */
   readonly keyId: string | undefined;
   /** Epoch of the newest master key; 0 if unknown. */

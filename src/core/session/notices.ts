@@ -113,6 +113,7 @@ type NoticeOfKind =
   | { readonly kind: 'clocks-differ'; readonly aheadMs: number }
   /** The new snapshot is dated before an earlier one of the same host and paths. */
   | { readonly kind: 'dated-before-newest'; readonly newest: SnapshotListing }
+  | ({ readonly kind: 'unindexed-packs-stay' } & StayingPacks)
   /** Packs with dead space could not be rewritten. */
   | { readonly kind: 'disk-full'; readonly packCount: number }
   | { readonly kind: 'export-incomplete' }
@@ -125,6 +126,15 @@ type NoticeOfKind =
     }
   /** A mount ended although programs were using it. */
   | { readonly kind: 'unmounted-while-used' };
+
+/** Packs that no segment lists, and that are not removed yet: a newer state of the repository may need them. */
+export interface StayingPacks {
+  readonly packIds: ReadonlySet<string>;
+  /** With all copies. */
+  readonly packBytes: number;
+  /** When the last of them may go (RFC 3339). Undefined if that is not known. */
+  readonly until: string | undefined;
+}
 
 /** A snapshot that is not copied. All others are. */
 export interface CopyProblem {

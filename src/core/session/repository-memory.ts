@@ -1,16 +1,20 @@
 import type { RepositoryMemory, SeenRepository } from './memory.ts';
 import { RepositoryChangedError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
+import { wallClockMs } from '../util/clock.ts';
 
 /** What a machine has seen of a repository that is new to it. */
-export const NOTHING_SEEN: SeenRepository = {
-  keyId: undefined,
-  epoch: 0,
-  generation: 0,
-  commit: 0,
-  isOlder: false,
-  snapshots: new Map(),
-};
+export function firstSight(): SeenRepository {
+  return {
+    firstSeen: new Date(wallClockMs()).toISOString(),
+    keyId: undefined,
+    epoch: 0,
+    generation: 0,
+    commit: 0,
+    isOlder: false,
+    snapshots: new Map(),
+  };
+}
 
 /** What this machine remembers, and the place of a repository. */
 export interface Remembering {
@@ -61,7 +65,7 @@ export function rememberEncrypted(
   { memory, backend }: Remembering,
   { repositoryId, epoch = 0 }: { readonly repositoryId: string; readonly epoch?: number },
 ): void {
-  memory?.update(backend.location, repositoryId, (seen = NOTHING_SEEN) => ({
+  memory?.update(backend.location, repositoryId, (seen = firstSight()) => ({
     ...seen,
     epoch: Math.max(seen.epoch, epoch),
   }));
@@ -101,7 +105,7 @@ function plainId(repositoryId: string): string {
 export function forgetCheckpoints({ memory, backend }: Remembering, repositoryId: string): void {
   for (const id of [repositoryId, plainId(repositoryId)]) {
     if (memory?.recall(backend.location, id) === undefined) continue;
-    memory.update(backend.location, id, (seen = NOTHING_SEEN) => ({ ...seen, generation: 0 }));
+    memory.update(backend.location, id, (seen = firstSight()) => ({ ...seen, generation: 0 }));
   }
 }
 
@@ -110,7 +114,7 @@ export function forgetSnapshots(context: Remembering, { config }: Repository, id
   const { memory, backend } = context;
   const id = rememberedId(config);
   if (memory?.recall(backend.location, id) === undefined) return;
-  memory.update(backend.location, id, (seen = NOTHING_SEEN) => without(seen, ids));
+  memory.update(backend.location, id, (seen = firstSight()) => without(seen, ids));
 }
 
 /** Returns what is known without these snapshots. */

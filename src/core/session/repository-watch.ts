@@ -3,7 +3,8 @@ import { deletedName, generationAfter, isCheckpointName, snapshotName } from '..
 import { commitNumbersOf, lastCommitOf } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RepositoryFiles } from '../repository/repository-files.ts';
-import { NOTHING_SEEN, rememberedId, without } from './repository-memory.ts';
+import { firstSight, rememberedId, without } from './repository-memory.ts';
+import { wallClockMs } from '../util/clock.ts';
 import type { OlderState, RepositoryMemory, SeenRepository } from './memory.ts';
 
 /** Times are only for messages, and reading all manifests of a large repository takes seconds. */
@@ -94,6 +95,7 @@ export class RepositoryWatch {
       const commit = given.commit ?? Math.max(seen.commit, found.commit);
       return {
         ...seen,
+        firstSeen: earlierOf(seen.firstSeen, new Date(wallClockMs()).toISOString()),
         keyId: this.#keyId,
         generation: generation ?? highest,
         commit,
@@ -109,8 +111,13 @@ export class RepositoryWatch {
   }
 
   #update(change: (seen: SeenRepository) => SeenRepository): void {
-    this.#memory.update(this.#place, this.#repositoryId, (seen = NOTHING_SEEN) => change(seen));
+    this.#memory.update(this.#place, this.#repositoryId, (seen = firstSight()) => change(seen));
   }
+}
+
+/** The clock may have been ahead when this machine first saw the repository. */
+function earlierOf(firstSeen: string | undefined, now: string): string | undefined {
+  return firstSeen !== undefined && firstSeen > now ? now : firstSeen;
 }
 
 interface Remembered {

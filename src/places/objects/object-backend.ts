@@ -68,7 +68,7 @@ export class ObjectBackend implements Backend {
     const files = found
       // Some programs create an empty object for each directory.
       .filter(({ key }) => !key.endsWith('/') && key.length > prefix.length)
-      .map(({ key, sizeBytes }) => ({ name: key, sizeBytes }));
+      .map(({ key, sizeBytes, modifiedMs }) => ({ name: key, sizeBytes, modifiedMs }));
     this.#pages.note(prefix, found.length);
     const isUnknown = performance.now() > this.#knownUntilMs;
     if (files.length === 0 && isUnknown && (this.#wasVacant || !(await this.#hasRepository()))) {

@@ -4,6 +4,8 @@ import type { BackendErrorKind } from '../../core/errors.ts';
 export interface StoredObject {
   readonly key: string;
   readonly sizeBytes: number;
+  /** When it was put there, by the clock of the store. Undefined if the store does not say it. */
+  readonly modifiedMs?: number | undefined;
 }
 
 /** What a store says about one object. */

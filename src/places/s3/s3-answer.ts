@@ -99,6 +99,7 @@ export function parseList(answer: S3Answer): ListPage {
   const objects = blocksOf(xml, 'Contents').map((block) => ({
     key: keyOf(elementOf(block, 'Key')),
     sizeBytes: sizeOf(elementOf(block, 'Size')),
+    modifiedMs: timeOf(elementOf(block, 'LastModified')),
   }));
   const prefixes = blocksOf(xml, 'CommonPrefixes').map((block) => keyOf(elementOf(block, 'Prefix')));
   const count = elementOf(xml, 'KeyCount');
@@ -115,6 +116,12 @@ export function parseList(answer: S3Answer): ListPage {
 function sizeOf(text: string | undefined): number {
   if (text === undefined || !/^\d{1,15}$/.test(text)) throw damagedList();
   return Number(text);
+}
+
+/** Not every server has it right, and only the removal of packs that belong to no snapshot looks at it. */
+function timeOf(text: string | undefined): number | undefined {
+  const timeMs = Date.parse(text ?? '');
+  return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
 function damagedList(): StoreError {

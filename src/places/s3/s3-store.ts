@@ -98,11 +98,11 @@ export class S3Store implements ObjectStore {
         prefix,
         page?.continuation === undefined ? {} : { 'continuation-token': page.continuation },
       );
-      for (const { key, sizeBytes } of page?.objects ?? []) {
+      for (const { key, sizeBytes, modifiedMs } of page?.objects ?? []) {
         if (!key.startsWith(this.#prefix + prefix)) {
           throw new StoreError(`a list of ${prefix} has other objects`, { kind: 'transient', isAnswer: true });
         }
-        objects.push({ key: key.slice(this.#prefix.length), sizeBytes });
+        objects.push({ key: key.slice(this.#prefix.length), sizeBytes, modifiedMs });
       }
     } while (page?.continuation !== undefined);
     return objects;

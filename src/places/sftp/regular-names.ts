@@ -25,9 +25,9 @@ export class RegularNames {
     listed: readonly TreeFile[],
     { prefix, top }: { readonly prefix: string; readonly top: string },
   ): Promise<BackendFile[]> {
-    const files = await mapConcurrently(listed, LOOKS_AT_ONCE, async ({ path, sizeBytes, mode }) => {
+    const files = await mapConcurrently(listed, LOOKS_AT_ONCE, async ({ path, sizeBytes, modifiedMs, mode }) => {
       const name = prefix + path;
-      const file = { name, sizeBytes };
+      const file = { name, sizeBytes, modifiedMs };
       const found = kindOf(mode);
       const target = found === 'symlink' ? await targetOf(connection, `${top}/${path}`) : found;
       if (target === 'file') this.#known.add(name);

@@ -102,7 +102,7 @@ export async function forgetByPolicy(context: OperationContext, options: ForgetO
     // Other domains rely on holds, which are no backups.
     const backups = snapshots.listings.filter(({ snapshot }) => snapshot.hold === undefined);
     const planned = planGroups(context, backups, options);
-    const { plans, limit } = await applyLimit({ repository, opened }, planned, options);
+    const { plans, limit } = await applyLimit({ context, repository, opened }, planned, options);
     const removed = plans.flatMap((plan) => plan.removed.map(({ listing }) => listing));
     const freed = await measureSnapshots(opened, removed);
     const groups = await describePlans(opened, plans);
@@ -131,7 +131,7 @@ interface LimitedPlans {
 
 /** Moves snapshots from those that stay to those that go until the repository fits. */
 async function applyLimit(
-  opened: { readonly repository: Repository; readonly opened: OpenedState },
+  opened: { readonly context: OperationContext; readonly repository: Repository; readonly opened: OpenedState },
   plans: readonly GroupPlan[],
   { keepSizeBytes: limitBytes, allowEmptyGroup = false }: ForgetOptions,
 ): Promise<LimitedPlans> {

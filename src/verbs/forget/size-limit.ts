@@ -7,6 +7,8 @@ import type { Repository } from '../../core/repository/repository.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { estimateFreed, planCompaction } from '../../core/removing/compaction-plan.ts';
 import { findKeptDeleted } from '../../core/removing/kept-deleted.ts';
+import { findStaying } from '../../core/removing/unindexed-packs.ts';
+import type { OperationContext } from '../../core/session/context.ts';
 import { chooseForSize } from './size-choice.ts';
 
 /** Why a snapshot is deleted so that the repository fits. */
@@ -27,6 +29,7 @@ export interface SizeLimit {
 }
 
 interface LimitGiven {
+  readonly context: OperationContext;
   readonly repository: Repository;
   readonly opened: OpenedState;
   readonly limitBytes: number;
@@ -38,6 +41,7 @@ interface LimitGiven {
 
 /** Chooses snapshots to be deleted so that the repository fits in a number of bytes. */
 export async function limitSize({
+  context,
   repository,
   opened,
   limitBytes,
@@ -55,7 +59,9 @@ export async function limitSize({
   };
   const { storedBytes, shared } = await measureSharedRelease(state, given, reader.readTree);
   const beforeBytes = await repository.files.measure();
-  const freeableBytes = estimateFreed(planCompaction(state, listing, { percent: 0 }), listing) + storedBytes;
+  const staying = (await findStaying(context, repository, opened))?.packIds;
+  const freeableBytes =
+    estimateFreed(planCompaction(state, listing, { percent: 0 }, { staying }), listing) + storedBytes;
   const steps = chooseForSize(shared, beforeBytes - freeableBytes - limitBytes);
   if (steps === undefined) {
     const goneBytes = shared.reduce((bytes, part) => bytes + part.storedBytes, storedBytes);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { BackendError } from '../../../src/core/errors.ts';
 import { encodeGroupIdentity } from '../../../src/core/format/group-list.ts';
+import { packCopyName } from '../../../src/core/format/layout.ts';
 import { Group } from '../../../src/core/groups/group.ts';
 import { PackPlacer } from '../../../src/core/groups/pack-placer.ts';
 import { PacksInGroups } from '../../../src/core/groups/packs-in-groups.ts';
@@ -32,9 +33,17 @@ test.each([
   ['last', ['whole', 'whole pack']],
 ])('of several copies, the longest one counts and is read (the %s)', async (_, contents) => {
   const { packs } = groupsWith(contents);
-  expect(await packs.list()).toEqual([{ name: PACK, sizeBytes: 10, copyBytes: 5 }]);
+  expect(await packs.list()).toMatchObject([{ name: PACK, sizeBytes: 10, copyBytes: 5 }]);
   const bytes = await packs.reading(PACK, async (backend, name) => backend.read(name));
   expect(Buffer.from(bytes).toString()).toBe('whole pack');
+});
+
+test('when a pack was written is not known once a copy of it has been moved', async () => {
+  const { packs, disks } = groupsWith(['pack', undefined]);
+  const writtenMs = (await packs.list())[0]!.modifiedMs;
+  expect(writtenMs).toBeGreaterThan(0);
+  disks[1]!.poke(packCopyName('ab'.repeat(32), 1), Buffer.from('pack'));
+  expect((await packs.list())[0]).toMatchObject({ copyBytes: 4, modifiedMs: undefined });
 });
 
 test.each([

@@ -11,7 +11,7 @@ import type { OperationContext } from '../../../src/core/session/context.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
 import type { Notice } from '../../../src/core/session/notices.ts';
-import { NOTHING_SEEN } from '../../../src/core/session/repository-memory.ts';
+import { firstSight } from '../../../src/core/session/repository-memory.ts';
 import type { SeenRepository } from '../../../src/core/session/memory.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
@@ -118,7 +118,7 @@ test('what another command remembers while this one prepares its change stays', 
   const id = (digit: string): string => digit.repeat(64);
   const add =
     (added: string) =>
-    (seen: SeenRepository = NOTHING_SEEN): SeenRepository => ({
+    (seen: SeenRepository = firstSight()): SeenRepository => ({
       ...seen,
       snapshots: new Map([...seen.snapshots, [added, undefined]]),
     });

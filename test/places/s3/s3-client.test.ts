@@ -122,17 +122,29 @@ describe('a client of S3', () => {
   });
 
   test.each([
-    [{}, '<Key>a&amp;&#x41;b</Key><Size>3</Size>', 'a&Ab'],
-    [{}, '<Key>p%2Ba+b</Key><Size>3</Size>', 'p%2Ba+b'],
-    [{ encoded: true }, '<Key>x%2Ba+b</Key><Size>3</Size>', 'x+a b'],
-    [{ encoded: true }, '<Key>not-UTF-8%FF</Key><Size>3</Size>', 'not-UTF-8%FF'],
-  ])('reads the keys of a list (%o, %s)', async ({ encoded }: { encoded?: boolean }, entry, key) => {
+    [{}, '<Key>a&amp;&#x41;b</Key><Size>3</Size>', 'a&Ab', undefined],
+    [
+      {},
+      '<Key>p%2Ba+b</Key><LastModified>2026-01-02T03:04:05.678Z</LastModified><Size>3</Size>',
+      'p%2Ba+b',
+      1767323045678,
+    ],
+    [{ encoded: true }, '<Key>x%2Ba+b</Key><Size>3</Size>', 'x+a b', undefined],
+    [
+      { encoded: true },
+      '<Key>not-UTF-8%FF</Key><LastModified>?</LastModified><Size>3</Size>',
+      'not-UTF-8%FF',
+      undefined,
+    ],
+  ])('reads the keys of a list (%o, %s)', async ({ encoded }: { encoded?: boolean }, entry, key, modifiedMs) => {
     const endpoint = await serve((_request, response) =>
       response.end(
         `<?xml version="1.0"?><ListBucketResult xmlns="x">${encoded === true ? '<EncodingType>url</EncodingType>' : ''}<IsTruncated>false</IsTruncated><Contents>${entry}</Contents></ListBucketResult>`,
       ),
     );
-    expect(await new S3Store(clientOf(endpoint, fixedKeys()), '').list('')).toEqual([{ key, sizeBytes: 3 }]);
+    expect(await new S3Store(clientOf(endpoint, fixedKeys()), '').list('')).toEqual([
+      { key, sizeBytes: 3, modifiedMs },
+    ]);
   });
 
   test('does not take another page for an empty list, or other bytes for a range', async () => {

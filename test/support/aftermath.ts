@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Backend } from '../../src/core/backend/backend.ts';
 import { compact } from '../../src/core/removing/compact.ts';
 import { restore } from '../../src/verbs/restore/restore.ts';
-import { listOptional } from '../../src/core/repository/listing.ts';
+import { listOptional } from '../../src/core/repository/own-listing.ts';
 import { diffTrees } from './compare-trees.ts';
 import { backupWork } from './crash-stage.ts';
 import type { Stage, TreeDescription } from './crash-stage.ts';

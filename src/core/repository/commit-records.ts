@@ -7,7 +7,8 @@ import { COMMITS_NAME, commitName } from '../format/layout.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { DurableOrder } from './durable-order.ts';
-import { commitNumbersOf, idsOf, lastCommitOf, listOptional } from './listing.ts';
+import { commitNumbersOf, idsOf, lastCommitOf } from './listing.ts';
+import { listOptional } from './own-listing.ts';
 
 /** Writes commit records, which `readCommitLog` reads. */
 export class CommitRecords {

@@ -21,7 +21,7 @@ import { configSeals } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
 import { addKey } from './keys/key-changes.ts';
 import type { NewGroup } from './groups/group-changes.ts';
-import { listOptional } from './listing.ts';
+import { listOptional } from './own-listing.ts';
 import { placePacks } from './groups/place-packs.ts';
 import { assertVacant } from './vacant-place.ts';
 import { typeablePassword } from './keys/password-forms.ts';

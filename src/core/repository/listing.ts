@@ -1,9 +1,6 @@
-import type { ObjectReader } from '../backend/backend.ts';
 import type { BackendFile } from '../backend/backend.ts';
-import { RefusedError, isAbsent } from '../errors.ts';
+import { RefusedError } from '../errors.ts';
 import {
-  CONFIG_COPY_NAME,
-  CONFIG_NAME,
   baseName,
   deletedName,
   isCommitName,
@@ -11,11 +8,11 @@ import {
   parseCondemnationMark,
   snapshotName,
 } from '../format/layout.ts';
-import { isOwnName } from '../format/own-names.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
 import { type CommitLog, endOfRun, readCommitLog } from './commit-log.ts';
 import type { Condemnations } from './condemned.ts';
+import { listOptional, listUnlessMissing } from './own-listing.ts';
 
 /** The names of everything in a repository. */
 export interface Listing {
@@ -165,55 +162,6 @@ export function withoutCondemned(listing: Listing): Listing {
   const segmentIds = listing.segmentIds.filter((id) => !condemned.segmentIds.has(id));
   const packs = new Map([...listing.packs].filter(([id]) => !condemned.packIds.has(id)));
   return { ...listing, segmentIds, packs };
-}
-
-/**
- * Lists the files of ldm in a directory of an existing repository, and adds the names of others to `foreignNames`. Returns
- * undefined if the repository has no such directory.
- */
-export async function listUnlessMissing(
-  backend: ObjectReader,
-  directory: string,
-  foreignNames: string[] = [],
-): Promise<BackendFile[] | undefined> {
-  try {
-    return ownFilesOf(await backend.list(directory), foreignNames);
-  } catch (error) {
-    // If the configuration is missing too, the repository was moved away or unmounted; it is not empty.
-    const hasConfig = async (name: string): Promise<boolean> => (await backend.sizeOf(name)) !== undefined;
-    if (!isAbsent(error) || !((await hasConfig(CONFIG_NAME)) || (await hasConfig(CONFIG_COPY_NAME)))) throw error;
-    return undefined;
-  }
-}
-
-/**
- * Lists the files of ldm in a directory that may be missing without any loss of data, and adds the names of others to
- * `foreignNames`.
- */
-export async function listOptional(
-  backend: ObjectReader,
-  directory: string,
-  foreignNames: string[] = [],
-): Promise<BackendFile[]> {
-  return ownFilesOf(await listEverything(backend, directory), foreignNames);
-}
-
-/** The same with what other programs have left there. */
-export async function listEverything(backend: ObjectReader, directory: string): Promise<BackendFile[]> {
-  try {
-    return await backend.list(directory);
-  } catch (error) {
-    if (isAbsent(error)) return [];
-    throw error;
-  }
-}
-
-function ownFilesOf(files: readonly BackendFile[], foreignNames: string[]): BackendFile[] {
-  return files.filter(({ name, isForeign }) => {
-    const isOwn = isForeign !== true && isOwnName(name);
-    if (!isOwn) foreignNames.push(name);
-    return isOwn;
-  });
 }
 
 /**

@@ -7,7 +7,8 @@ import { forEachChunk } from '../format/packed-block.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
-import { listOptional, segmentIdsOf } from './listing.ts';
+import { segmentIdsOf } from './listing.ts';
+import { listOptional } from './own-listing.ts';
 import { readSegment } from './manifests.ts';
 
 /** A location of a chunk other than the one in the filter state. */

@@ -5,7 +5,8 @@ import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { manifestCopyName, snapshotName } from '../format/layout.ts';
 import { readCommitLog } from './commit-log.ts';
-import { commitNumbersOf, idsOf, listOptional, listUnlessMissing } from './listing.ts';
+import { commitNumbersOf, idsOf } from './listing.ts';
+import { listOptional, listUnlessMissing } from './own-listing.ts';
 import type { Listing } from './listing.ts';
 import { readManifest, readManifestCopy } from './manifests.ts';
 

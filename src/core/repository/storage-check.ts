@@ -10,7 +10,7 @@ import { acquireAccess } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { inspectConfigHeads } from './config-copies.ts';
 import type { ConfigProblem } from './config-copies.ts';
-import { listOptional } from './listing.ts';
+import { listOptional } from './own-listing.ts';
 import { placePacks } from './groups/place-packs.ts';
 import type { PlacedPacks } from './groups/place-packs.ts';
 import type { RepositoryLock } from './locks/lock.ts';

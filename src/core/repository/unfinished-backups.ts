@@ -10,7 +10,7 @@ import { decodeSnapshot, encodeSnapshot } from '../format/snapshot.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import type { DurableOrder } from './durable-order.ts';
-import { listOptional } from './listing.ts';
+import { listOptional } from './own-listing.ts';
 import { unlessDenied } from './locks/lock-conflict.ts';
 
 /** The record of a backup that has not ended. Its tree has what was stored by then, and its summary when it began. */

@@ -9,7 +9,7 @@ import {
   RESERVE_NAME,
 } from '../format/layout.ts';
 import { isOwnName } from '../format/own-names.ts';
-import { listEverything } from './listing.ts';
+import { listEverything } from './own-listing.ts';
 
 const HINT = 'Nothing was changed. Name a new or empty directory.';
 /** Where an interrupted `init` leaves files. */

@@ -15,7 +15,7 @@ import {
   isCommitName,
 } from '../../format/layout.ts';
 import { CHANGEABLE_NAMES } from '../../format/metadata-state.ts';
-import { listOptional } from '../listing.ts';
+import { listOptional } from '../own-listing.ts';
 
 /**
  * What groups have copies of, in the order in which it is written: each step is durable before the next, and needs only

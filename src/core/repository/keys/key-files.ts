@@ -12,7 +12,7 @@ import { decodeKeyFile } from '../../format/key-file.ts';
 import type { KeyFile, KeyHeader, KeyRole } from '../../format/key-file.ts';
 import { KEYS_DIRECTORY, baseName } from '../../format/layout.ts';
 import { noUsableKey, wrongPassword } from './key-errors.ts';
-import { listOptional } from '../listing.ts';
+import { listOptional } from '../own-listing.ts';
 import type { SealedConfig } from '../sealed-config.ts';
 import { throwIfAborted } from '../../util/cancellation.ts';
 

@@ -10,7 +10,7 @@ import { addKey } from './key-changes.ts';
 import type { KeyPlace, NewKey } from './key-changes.ts';
 import { findKeysOfPassword, listKeys, newestEpochOf } from './key-files.ts';
 import type { ListedKey, OpenedKey } from './key-files.ts';
-import { listOptional } from '../listing.ts';
+import { listOptional } from '../own-listing.ts';
 
 /** The new master key, and the key files that were removed. */
 export interface Rotation {

@@ -37,7 +37,7 @@ function interrupted(
       const member: unknown = Reflect.get(target, key);
       if (typeof member !== 'function') return member;
       return async (...given: unknown[]) => {
-        if (!hasFired && key === 'list' && given[0] === directory) {
+        if (!hasFired && (key === 'list' || key === 'listNames') && given[0] === directory) {
           hasFired = true;
           await meanwhile();
         }

@@ -18,11 +18,11 @@ import { performance } from 'node:perf_hooks';
 import { CorruptDataError } from '../errors.ts';
 import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
-import type { BackendFile, Place } from './backend.ts';
+import type { BackendFile, ListedName, Place } from './backend.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
 import { FileSystemBackend, assertInside } from './file-system-backend.ts';
 import type { FileWriter } from './file-system-backend.ts';
-import { listLocally } from './local-listing.ts';
+import { byName, filesOnly, listLocally } from './local-listing.ts';
 import { LocalWriter } from './local-writer.ts';
 import { openRegular, unreadableName } from './regular-file.ts';
 import { syncDirectoryPath, syncOuterDirectories } from './sync-directory.ts';
@@ -74,7 +74,12 @@ export class LocalBackend extends FileSystemBackend {
         onTime: (name, modifiedMs) => this.observeTime(name, modifiedMs),
       }),
     );
-    return files.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return files.sort(byName);
+  }
+
+  async listNames(directory: string): Promise<ListedName[]> {
+    const names = this.#run('list', directory, () => filesOnly(directory, this.#pathOf(directory)));
+    return names?.sort(byName) ?? (await this.list(directory));
   }
 
   async sizeOf(name: string): Promise<number | undefined> {

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { isOwnDirectory, mayBeDamaged } from '../format/own-names.ts';
 import { errnoOf } from './backend-failure.ts';
-import type { BackendFile } from './backend.ts';
+import type { BackendFile, ListedName } from './backend.ts';
 
 interface LocalListing {
   readonly pathOf: (name: string) => string;
@@ -32,6 +32,26 @@ export function listLocally(directory: string, { pathOf, onTime }: LocalListing)
     }
   }
   return files;
+}
+
+/**
+ * Lists a directory that has only regular files, without a look at each. Returns undefined if it has anything else, or cannot
+ * be listed in this way.
+ */
+export function filesOnly(directory: string, path: string): ListedName[] | undefined {
+  try {
+    const entries = readdirSync(path, { withFileTypes: true });
+    return entries.every((entry) => entry.isFile())
+      ? entries.map((entry) => ({ name: `${directory}/${entry.name}` }))
+      : undefined;
+  } catch {
+    // Also if a file vanishes meanwhile, where the file system does not say what is a file.
+    return undefined;
+  }
+}
+
+export function byName(a: ListedName, b: ListedName): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 /** A directory that another program has made may be closed to this user, and may be gone again. */

@@ -1,4 +1,4 @@
-import type { Backend, BackendFile, Place, StagedFile, Verify } from '../backend/backend.ts';
+import type { Backend, BackendFile, ListedName, Place, StagedFile, Verify } from '../backend/backend.ts';
 import { isAbsent } from '../errors.ts';
 import type { Group } from './group.ts';
 import { PackPlacer } from './pack-placer.ts';
@@ -78,6 +78,11 @@ export class GroupedBackend implements Backend {
     if (!SHARED_DIRECTORIES.includes(directory)) return own;
     const further = await this.#packs.inEachOnline(async (group) => group.list(directory));
     return [...own, ...further.flat()].sort(byName);
+  }
+
+  async listNames(directory: string): Promise<ListedName[]> {
+    const isShared = directory === 'packs' || SHARED_DIRECTORIES.includes(directory);
+    return (isShared ? undefined : await this.#metadata.listNames?.(directory)) ?? (await this.list(directory));
   }
 
   async sizeOf(name: string): Promise<number | undefined> {

@@ -8,7 +8,7 @@ import type { FilePlace } from '../store/pack-end.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { DurableOrder } from './durable-order.ts';
 import { commitNumbersOf, idsOf, lastCommitOf } from './listing.ts';
-import { listOptional } from './own-listing.ts';
+import { optionalNames } from './own-listing.ts';
 
 /** Writes commit records, which `readCommitLog` reads. */
 export class CommitRecords {
@@ -35,7 +35,7 @@ export class CommitRecords {
    */
   async record(snapshotIds: readonly string[]): Promise<void> {
     this.#last ??= await this.#listLast();
-    const before = this.#last === 0 ? idsOf(await listOptional(this.#place.backend, 'snapshots')) : [];
+    const before = this.#last === 0 ? idsOf(await optionalNames(this.#place.backend, 'snapshots')) : [];
     await this.#publish({ isWhole: false, snapshotIds: [...new Set([...snapshotIds, ...before])] });
   }
 
@@ -75,6 +75,6 @@ export class CommitRecords {
   }
 
   async #listLast(): Promise<number> {
-    return lastCommitOf(commitNumbersOf(await listOptional(this.#place.backend, 'index')));
+    return lastCommitOf(commitNumbersOf(await optionalNames(this.#place.backend, 'index')));
   }
 }

@@ -1,4 +1,4 @@
-import type { BackendFile } from '../backend/backend.ts';
+import type { ListedName } from '../backend/backend.ts';
 import { RefusedError } from '../errors.ts';
 import {
   baseName,
@@ -12,7 +12,7 @@ import type { FilePlace } from '../store/pack-end.ts';
 import { readCondemnations } from './condemned.ts';
 import { type CommitLog, endOfRun, readCommitLog } from './commit-log.ts';
 import type { Condemnations } from './condemned.ts';
-import { listOptional, listUnlessMissing } from './own-listing.ts';
+import { listUnlessMissing, namesUnlessMissing, optionalNames } from './own-listing.ts';
 
 /** The names of everything in a repository. */
 export interface Listing {
@@ -59,27 +59,28 @@ export async function listRepository(
 ): Promise<Listing> {
   const { backend } = place;
   const foreignNames: string[] = [];
-  const listed = async (directory: string): Promise<BackendFile[]> => listOptional(backend, directory, foreignNames);
-  const marked = place.isForReading === true ? [] : markedIn(await listOptional(backend, 'locks'));
+  const listed = async (directory: string): Promise<ListedName[]> => optionalNames(backend, directory, foreignNames);
+  const marked = place.isForReading === true ? [] : markedIn(await optionalNames(backend, 'locks'));
   const condemned = await readCondemnations(place, [...new Set([...idsOf(await listed('condemned')), ...marked])]);
   const manifestCopyIds = idsOf(await listed('manifests.bak'));
   const missingDirectories: string[] = [];
-  const list = async (directory: string): Promise<BackendFile[]> => {
-    const files = await listUnlessMissing(backend, directory, foreignNames);
+  const orMissing = <T>(directory: string, files: T[] | undefined): T[] => {
     if (files === undefined) missingDirectories.push(directory);
     return files ?? [];
   };
-  const snapshotIds = idsOf(await list('snapshots'));
+  const listNames = async (directory: string): Promise<ListedName[]> =>
+    orMissing(directory, await namesUnlessMissing(backend, directory, foreignNames));
+  const snapshotIds = idsOf(await listNames('snapshots'));
   const present = new Set(snapshotIds);
   const listsDeleted = place.isForReading !== true || manifestCopyIds.some((id) => !present.has(id));
   const deletedIds = listsDeleted ? idsOf(await listed('deleted')) : [];
   const checkpoints = (await listed('filter')).map((file) => file.name).toReversed();
-  const index = await list('index');
+  const index = await listNames('index');
   const segmentIds = segmentIdsOf(index);
   const commitNumbers = commitNumbersOf(index);
   const packs = new Map<string, number>();
   const copyBytes = new Map<string, number>();
-  for (const file of await list('packs')) {
+  for (const file of orMissing('packs', await listUnlessMissing(backend, 'packs', foreignNames))) {
     const id = baseName(file.name);
     packs.set(id, file.sizeBytes);
     if (file.copyBytes !== undefined) copyBytes.set(id, file.copyBytes);
@@ -168,12 +169,12 @@ export function withoutCondemned(listing: Listing): Listing {
  * Ids of the condemnations that have a mark in `locks`, which include all that are in force. A listing of `condemned` may lack
  * one, and what that one lists must not be relied on: a process that was suspended may be about to remove it.
  */
-export function markedIn(locks: readonly BackendFile[]): string[] {
+export function markedIn(locks: readonly ListedName[]): string[] {
   return locks.map(({ name }) => parseCondemnationMark(name)).filter((id) => id !== undefined);
 }
 
 /** Numbers of the commit records among the files in `index`. */
-export function commitNumbersOf(files: readonly BackendFile[]): number[] {
+export function commitNumbersOf(files: readonly ListedName[]): number[] {
   return files.map(({ name }) => parseCommitName(name)).filter((number) => number !== undefined);
 }
 
@@ -188,11 +189,11 @@ export function lastCommitOf(numbers: readonly number[]): number {
 }
 
 /** Ids of the segments among the files in `index`. */
-export function segmentIdsOf(files: readonly BackendFile[]): string[] {
+export function segmentIdsOf(files: readonly ListedName[]): string[] {
   return idsOf(files.filter(({ name }) => !isCommitName(name)));
 }
 
 /** Returns the ids that are the names of files. */
-export function idsOf(files: readonly BackendFile[]): string[] {
+export function idsOf(files: readonly ListedName[]): string[] {
   return files.map((file) => baseName(file.name));
 }

@@ -8,7 +8,7 @@ import type { PackContents } from '../format/pack.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { segmentIdsOf } from './listing.ts';
-import { listOptional } from './own-listing.ts';
+import { optionalNames } from './own-listing.ts';
 import { readSegment } from './manifests.ts';
 
 /** A location of a chunk other than the one in the filter state. */
@@ -35,7 +35,7 @@ export async function findOtherCopies(place: FilePlace, state: FilterState): Pro
   const { backend } = place;
   const copies = new Map<string, OtherCopy[]>();
   const seen = new Set<string>();
-  const ids = segmentIdsOf(await listOptional(backend, 'index'));
+  const ids = segmentIdsOf(await optionalNames(backend, 'index'));
   const read = async (id: string): Promise<PackContents[]> => readSegment(place, id);
   for await (const [, segment] of prefetch(ids, backend.readsAtOnce, read)) {
     try {

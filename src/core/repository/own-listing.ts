@@ -1,4 +1,4 @@
-import type { BackendFile, ObjectReader } from '../backend/backend.ts';
+import type { BackendFile, ListedName, ObjectReader } from '../backend/backend.ts';
 import { isAbsent } from '../errors.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../format/layout.ts';
 import { isOwnName } from '../format/own-names.ts';
@@ -12,8 +12,21 @@ export async function listUnlessMissing(
   directory: string,
   foreignNames: string[] = [],
 ): Promise<BackendFile[] | undefined> {
+  return await unlessMissing(backend, async () => ownFilesOf(await backend.list(directory), foreignNames));
+}
+
+/** The same without sizes. */
+export async function namesUnlessMissing(
+  backend: ObjectReader,
+  directory: string,
+  foreignNames: string[] = [],
+): Promise<ListedName[] | undefined> {
+  return await unlessMissing(backend, async () => ownFilesOf(await namesIn(backend, directory), foreignNames));
+}
+
+async function unlessMissing<T>(backend: ObjectReader, list: () => Promise<T>): Promise<T | undefined> {
   try {
-    return ownFilesOf(await backend.list(directory), foreignNames);
+    return await list();
   } catch (error) {
     // If the configuration is missing too, the repository was moved away or unmounted; it is not empty.
     const hasConfig = async (name: string): Promise<boolean> => (await backend.sizeOf(name)) !== undefined;
@@ -31,20 +44,37 @@ export async function listOptional(
   directory: string,
   foreignNames: string[] = [],
 ): Promise<BackendFile[]> {
+  return ownFilesOf(await unlessAbsent(backend.list(directory)), foreignNames);
+}
+
+/** The same without sizes. */
+export async function optionalNames(
+  backend: ObjectReader,
+  directory: string,
+  foreignNames: string[] = [],
+): Promise<ListedName[]> {
   return ownFilesOf(await listEverything(backend, directory), foreignNames);
 }
 
 /** The same with what other programs have left there. */
-export async function listEverything(backend: ObjectReader, directory: string): Promise<BackendFile[]> {
+export async function listEverything(backend: ObjectReader, directory: string): Promise<ListedName[]> {
+  return await unlessAbsent(namesIn(backend, directory));
+}
+
+async function namesIn(backend: ObjectReader, directory: string): Promise<ListedName[]> {
+  return (await backend.listNames?.(directory)) ?? (await backend.list(directory));
+}
+
+async function unlessAbsent<T>(listing: Promise<T[]>): Promise<T[]> {
   try {
-    return await backend.list(directory);
+    return await listing;
   } catch (error) {
     if (isAbsent(error)) return [];
     throw error;
   }
 }
 
-function ownFilesOf(files: readonly BackendFile[], foreignNames: string[]): BackendFile[] {
+function ownFilesOf<T extends ListedName>(files: readonly T[], foreignNames: string[]): T[] {
   return files.filter(({ name, isForeign }) => {
     const isOwn = isForeign !== true && isOwnName(name);
     if (!isOwn) foreignNames.push(name);

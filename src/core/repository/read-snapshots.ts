@@ -6,7 +6,7 @@ import { prefetch } from '../util/prefetch.ts';
 import { manifestCopyName, snapshotName } from '../format/layout.ts';
 import { readCommitLog } from './commit-log.ts';
 import { commitNumbersOf, idsOf } from './listing.ts';
-import { listOptional, listUnlessMissing } from './own-listing.ts';
+import { namesUnlessMissing, optionalNames } from './own-listing.ts';
 import type { Listing } from './listing.ts';
 import { readManifest, readManifestCopy } from './manifests.ts';
 
@@ -67,7 +67,7 @@ async function readPresent(place: FilePlace, listing: Listing | undefined): Prom
   const { backend } = place;
   const copyIds = listing?.manifestCopyIds ?? (await listIds(backend, 'manifests.bak'));
   const foreignNames = [...(listing?.foreignNames ?? [])];
-  const ids = listing?.snapshotIds ?? idsOf((await listUnlessMissing(backend, 'snapshots', foreignNames)) ?? []);
+  const ids = listing?.snapshotIds ?? idsOf((await namesUnlessMissing(backend, 'snapshots', foreignNames)) ?? []);
   const reading = newReading(place, false);
   await readInto(reading, ids);
   await noteLost(reading, copyIds, ids);
@@ -82,7 +82,7 @@ async function readPresent(place: FilePlace, listing: Listing | undefined): Prom
  */
 async function readUnlisted(reading: SnapshotReading): Promise<void> {
   const { place, listings, damaged } = reading;
-  const commits = await readCommitLog(place, commitNumbersOf(await listOptional(place.backend, 'index')));
+  const commits = await readCommitLog(place, commitNumbersOf(await optionalNames(place.backend, 'index')));
   const known = new Set([...listings.map(({ id }) => id), ...damaged.keys()]);
   const ids = [...commits.snapshotIds].filter((id) => !known.has(id));
   const sizes = await place.backend.sizesOf(ids.map((id) => snapshotName(id)));
@@ -139,7 +139,7 @@ interface SnapshotReading {
 }
 
 async function listIds(backend: ObjectReader, directory: string): Promise<string[]> {
-  return idsOf(await listOptional(backend, directory));
+  return idsOf(await optionalNames(backend, directory));
 }
 
 async function readInto(reading: SnapshotReading, ids: readonly string[]): Promise<void> {

@@ -21,7 +21,7 @@ import type { ConfigProblem } from './config-copies.ts';
 import { listKeys } from './keys/key-files.ts';
 import type { UnusableKey } from './keys/key-files.ts';
 import { commitNumbersOf, idsOf, listRepository } from './listing.ts';
-import { listOptional, listUnlessMissing } from './own-listing.ts';
+import { listOptional, namesUnlessMissing, optionalNames } from './own-listing.ts';
 import type { Listing } from './listing.ts';
 import { decodeManifest, readManifest, readManifestCopy, readSegment } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
@@ -63,7 +63,7 @@ export class RepositoryFiles {
 
   /** Ids of the snapshots that are not deleted. */
   async snapshotIds(): Promise<string[]> {
-    return idsOf((await listUnlessMissing(this.#place.backend, 'snapshots')) ?? []);
+    return idsOf((await namesUnlessMissing(this.#place.backend, 'snapshots')) ?? []);
   }
 
   async readCommits(): Promise<CommitLog> {
@@ -225,6 +225,6 @@ const TOP_NAMES: ReadonlySet<string> = new Set<string>([...DIRECTORIES, ...TOP_F
 async function findForeignNames(backend: Backend, listing: Listing): Promise<string[]> {
   const place = await backend.examine();
   const found = [...(place?.names ?? []).filter((name) => !TOP_NAMES.has(name)), ...listing.foreignNames];
-  for (const directory of OTHER_DIRECTORIES) await listOptional(backend, directory, found);
+  for (const directory of OTHER_DIRECTORIES) await optionalNames(backend, directory, found);
   return found;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { LdmError } from '../../../src/core/errors.ts';
-import type { BackendFile } from '../../../src/core/backend/backend.ts';
+import type { ListedName } from '../../../src/core/backend/backend.ts';
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { check } from '../../../src/verbs/check/check.ts';
@@ -97,9 +97,9 @@ test('a repository that vanishes after its configuration was read is not taken f
   const repository = await makeTestRepository();
   const place = join(repository.directory, 'repository');
   class VanishingBackend extends LocalBackend {
-    override async list(directory: string): Promise<BackendFile[]> {
+    override async listNames(directory: string): Promise<ListedName[]> {
       if (directory === 'snapshots' && existsSync(place)) renameSync(place, `${place}.away`);
-      return await super.list(directory);
+      return await super.listNames(directory);
     }
   }
   const context = { ...repository.context, backend: new VanishingBackend(place) };

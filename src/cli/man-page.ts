@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Argument, Command, Option } from 'commander';
 import { summaryOf } from '../console/options/help-footer.ts';
+import { PROGRAM_FOOTER } from './program-help.ts';
 
 /** Returns the pages of a program and of all its commands, by file name, in the macros of man(7). */
 export function manPagesOf(program: Command, version: string): Map<string, string> {
@@ -77,6 +78,7 @@ function seeAlso(command: Command, inner: readonly Command[]): string {
 
 /** The text after the list of options: examples, exit codes and explanations. */
 function afterHelpOf(command: Command): string {
+  if (command.parent === null) return PROGRAM_FOOTER;
   let text = '';
   const write = (part: string): void => void (text += `${part}\n`);
   (command as unknown as EventEmitter).emit('afterHelp', { error: false, command, write });

@@ -2,9 +2,8 @@ import { Command } from 'commander';
 import type { CommandRunner } from '../console/command-runner.ts';
 import { HEADINGS, type Verb } from '../console/verb.ts';
 import { VERBS } from './verbs.ts';
-import { ALL_EXIT_CODES } from '../console/exit-codes.ts';
-import { formatHelpFooter, summaryOf } from '../console/options/help-footer.ts';
 import { count, durationValue, sizeValue, connectionsValue } from '../console/options/option-values.ts';
+import { HELP_FORMAT } from './program-help.ts';
 import { makeStrict } from './strict-options.ts';
 
 /** Defines the whole command line of these verbs. Only commander is loaded until a command runs. */
@@ -13,7 +12,7 @@ export function createProgram(runner: CommandRunner, verbs: readonly Verb[] = VE
     .description('Back up files with deduplication, restore them, and delete snapshots with exact accounting.')
     .usage('[options] <command>')
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true, subcommandTerm: termOf, subcommandDescription: summaryOf })
+    .configureHelp(HELP_FORMAT)
     // Errors are printed in one place, with our own exit codes.
     .configureOutput({ outputError: () => {}, writeErr: writeHelp })
     .helpOption('-h, --help', 'print this help');
@@ -23,27 +22,12 @@ export function createProgram(runner: CommandRunner, verbs: readonly Verb[] = VE
     for (const { define } of verbs.filter((verb) => verb.heading === heading)) define(program, runner);
   }
   makeStrict(program);
-  program.addHelpText(
-    'after',
-    formatHelpFooter({
-      examples: [
-        ['ldm backup ~/data', 'back up a directory'],
-        ['ldm backup --help', 'explain a command'],
-      ],
-      exitCodes: ALL_EXIT_CODES,
-    }),
-  );
   return program;
 }
 
 /** Without a command, the help goes to stderr. With `--json`, the error alone does. */
 function writeHelp(text: string): void {
   if (!process.argv.includes('--json') && !/^(1|true)$/.test(process.env['LDM_JSON'] ?? '')) process.stderr.write(text);
-}
-
-/** The list of commands has only their names. */
-function termOf(command: Command): string {
-  return [command.name(), ...command.aliases()].join('|');
 }
 
 function defineGlobalOptions(program: Command): void {

@@ -5,9 +5,10 @@ import type { CommandRunner } from './command-runner.ts';
 export const HEADINGS = [
   'Everyday',
   'Snapshots',
-  'Files and archives',
-  'Inspect',
+  'Files',
   'Repository',
+  'Scheduled backups',
+  'Several repositories',
   'Program',
   'Inside',
 ] as const;

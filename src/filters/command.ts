@@ -27,7 +27,9 @@ const DEFINITIONS: readonly ((group: Command, runner: CommandRunner) => void)[] 
 export function defineFilter(program: Command, runner: CommandRunner): void {
   const group = program
     .command('filter')
-    .description('Make and query filters of any keys; plan, inspect, simulate, compare and export LDM filters.')
+    .description(
+      'Plan, inspect, compare and export LDM filters. Also simulates them, and makes and queries filters of any keys.',
+    )
     .addHelpText(
       'after',
       formatHelpFooter({

@@ -64,7 +64,7 @@ function problemWith(line: string): string | undefined {
     if (word.startsWith('-') && word !== '-') {
       // `-vv` is `-v` twice.
       const flag = word.replace(/=.*$/, '').replace(/^-([a-z])\1+$/i, '-$1');
-      if (flag === '--help') continue;
+      if (flag === '--help') return undefined;
       const options = [...program.options, ...command.options];
       if (!options.some((option) => isFlagOf(option, flag))) return `${command.name()} has no option ${flag}`;
     } else {

@@ -57,5 +57,5 @@ it('prose is filled, and what is in columns stays', () => {
   expect(page).toMatch(/\n\.PP\nThe names in the archive/);
   expect(readFileSync(join(directory, 'ldm-backup.1'), 'utf8')).toMatch(/\.SH "STANDARD INPUT"\n\S/);
   expect(page).toMatch(/\.SH "EXIT CODES"\n\.nf\n {2}0 {3}success\n {2}1 /);
-  expect(readFileSync(join(directory, 'ldm.1'), 'utf8')).toMatch(/\.TP\ndiff\nList [^.]*\. See ldm\\-diff\(1\)\.\n/);
+  expect(readFileSync(join(directory, 'ldm.1'), 'utf8')).toMatch(/\.TP\ndiff\nCompare [^.]*\. See ldm\\-diff\(1\)\.\n/);
 });

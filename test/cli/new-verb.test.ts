@@ -21,7 +21,7 @@ const ROOT = join(import.meta.dirname, '../..');
 
 /** Known only here. */
 const weigh: Verb = {
-  heading: 'Inspect',
+  heading: 'Files',
   define(program, runner) {
     program
       .command('weigh <snapshot...>')
@@ -35,7 +35,7 @@ const program = createProgram(createCommandRunner(), [...VERBS, weigh]);
 program.configureHelp({ ...program.configureHelp(), helpWidth: 100 });
 
 it('a verb that is only in the list of verbs has its help, below its heading', () => {
-  expect(program.helpInformation()).toMatch(/Inspect:\n(?: {2}.*\n)* {2}weigh +Print what a repository weighs\.\n/);
+  expect(program.helpInformation()).toMatch(/Files:\n(?: {2}.*\n)* {2}weigh +Print what a repository weighs\n/);
 });
 
 it('has a man page with its options and exit codes', () => {

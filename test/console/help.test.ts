@@ -70,7 +70,8 @@ describe('help', () => {
     expect(stdout).toContain(`Usage: ldm ${name}`);
     expect(stdout).toMatch(new RegExp(`Examples:\n  ldm ${name}`));
     expect(stdout).toMatch(/Exit codes:\n {2}0 +success/);
-    expect(stdout).toContain('--lock-wait');
+    expect(stdout).toContain('--repo <place>');
+    expect(stdout).toContain('`ldm help options`');
   });
 
   it('goes to stderr with exit 2 when no command is given', async () => {
@@ -83,7 +84,7 @@ describe('help', () => {
   it('goes to stdout with exit 0 when it is asked for', async () => {
     const asked = await runLdm(['--help']);
     expect(asked.code).toBe(0);
-    expect(asked.stdout).toMatch(/^Everyday:\n {2}backup .*^Inside:\n {2}filter /ms);
+    expect(asked.stdout).toMatch(/^Everyday:\n {2}init .*^Inside:\n {2}filter /ms);
     expect((await runLdm(['help'])).stdout).toBe(asked.stdout);
     expect((await runLdm(['help', 'backup'])).stdout).toContain('Usage: ldm backup');
     expect((await runLdm(['help', 'filter', 'plan'])).stdout).toContain('Usage: ldm filter plan');
@@ -110,12 +111,32 @@ describe('help', () => {
   });
 });
 
-it('the list of commands fits in 80 columns, with a sentence about each', async () => {
+it('the list of commands has one line for each, of at most 80 columns, and begins with the everyday ones', async () => {
   const { stdout } = await runLdm(['--help']);
   for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
-  expect(stdout).toMatch(/^ {2}diff {20,}List the differences/m);
-  expect(stdout).toMatch(/machine\.\n {2}du /);
-  expect(stdout).toMatch(/^ {2}compact\|prune /m);
+  const lists = stdout.slice(0, stdout.indexOf('Options:'));
+  const lines = lists.split('\n').filter((line) => line.startsWith('  '));
+  expect(lines.map((line) => /^ {2}([\w-]+)/.exec(line)![1]!).toSorted()).toEqual(commandNames.toSorted());
+  expect(lists).toMatch(/^Usage: .*\n\nEveryday:\n/);
+  expect(lists).toMatch(/^ {2}diff {11}Compare two snapshots/m);
+  expect(lists).toMatch(/^ {2}compact\|prune {2}\w/m);
+});
+
+describe('the global options', () => {
+  const names = program.options.map(({ long }) => long!);
+
+  it.each([[['--help']], [['backup', '--help']]])('are six in the help: %j', async (words) => {
+    const { stdout } = await runLdm(words);
+    const shown = names.filter((name) => new RegExp(`^ +(-\\w, )?${name}\\b(?!-)`, 'm').test(stdout));
+    expect(shown).toEqual(['--repo', '--profile', '--json', '--quiet', '--verbose', '--password-file']);
+  });
+
+  it('are all in `ldm help options`, with the exit codes', async () => {
+    const { code, stdout } = await runLdm(['help', 'options']);
+    expect(code).toBe(0);
+    for (const name of names) expect(stdout).toContain(name);
+    expect(stdout).toMatch(/LDM_LOCK_WAIT[^]*^Exit codes:\n {2}0 +success$/m);
+  });
 });
 
 describe('version', () => {

@@ -11,7 +11,7 @@ only slower. check and repair do not use it; --no-cache keeps other commands fro
 export function defineCache(program: Command, runner: CommandRunner): void {
   program
     .command('cache')
-    .description('Show or remove what this machine keeps of repositories on other machines.')
+    .description('Show or remove what this machine keeps of remote repositories.')
     .option('--clean', 'remove it')
     .addHelpText('after', DETAILS)
     .addHelpText(

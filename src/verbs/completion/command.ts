@@ -12,7 +12,9 @@ const SHELLS = ['bash', 'zsh', 'fish'];
 export function defineCompletion(program: Command, runner: CommandRunner): void {
   program
     .command('completion')
-    .description('Print a script that completes commands, options and snapshots in a shell.')
+    .description(
+      'Print a script that completes command lines in a shell. It completes commands, options, snapshots and their files.',
+    )
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .addHelpText(
       'after',

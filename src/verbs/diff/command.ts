@@ -18,7 +18,7 @@ export function defineDiff(program: Command, runner: CommandRunner): void {
   const command = program
     .command('diff')
     .description(
-      'List the differences between two snapshots, or between a snapshot and the files on this machine.\n\n+ added, - removed, M different content, T different type, R moved (equal content), U different metadata (with --metadata). Only directories that differ are read.\n\nFiles on this machine that a backup with the same options would exclude are not compared.',
+      'Compare two snapshots, or a snapshot with the files here.\n\n+ added, - removed, M different content, T different type, R moved (equal content), U different metadata (with --metadata). Only directories that differ are read.\n\nFiles on this machine that a backup with the same options would exclude are not compared.',
     )
     .argument(
       '[snapshot[:path]]',

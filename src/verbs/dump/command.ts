@@ -25,7 +25,7 @@ Every byte is verified before it is written. If data is damaged, the command fai
 export function defineDump(program: Command, runner: CommandRunner): void {
   const command = program
     .command('dump')
-    .description('Write a file of a snapshot, or an archive of a directory, to standard output.')
+    .description('Write a file, or a directory as an archive, to standard output.')
     .argument('<snapshot[:path]>', 'id (4 or more digits), latest or latest~N, optionally with a path in it')
     .addOption(
       new Option('-a, --archive <format>', 'write an archive (default: tar for a directory)').choices(['tar', 'zip']),

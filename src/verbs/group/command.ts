@@ -23,7 +23,7 @@ has more about it.`;
 export function defineGroup(program: Command, runner: CommandRunner): void {
   const group = program
     .command('group')
-    .description('Manage the places among which a repository spreads its data.')
+    .description('Spread a repository over several disks, servers and buckets.')
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

@@ -14,7 +14,7 @@ export function defineHistory(program: Command, runner: CommandRunner): void {
   const command = program
     .command('history')
     .description(
-      'List the versions of a file or directory: the first snapshot of each, with its size. A version differs in content (M) or type (T) from the one before; + is a path that is new or has returned, - one that is gone.',
+      'List the versions of a file or directory. Each has its first snapshot and its size. A version differs in content (M) or type (T) from the one before; + is a path that is new or has returned, - one that is gone.',
     )
     .argument('<path>', 'absolute, relative to the current directory, or as `ldm ls` shows it')
     .option('--metadata', 'also list changes of only the mode, owner, time or attributes (U)');

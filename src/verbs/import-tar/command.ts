@@ -34,7 +34,7 @@ paths. If the archive also has the directories above them, as archives of restic
 export function defineImportTar(program: Command, runner: CommandRunner): void {
   program
     .command('import-tar')
-    .description('Make a snapshot of a tar archive, such as one that another backup tool has written.')
+    .description('Make a snapshot of a tar archive, such as one of another tool.')
     .argument('<file>', 'the archive; - is standard input')
     .option('--base <directory>', 'the directory that the names in the archive are relative to (default: /)', textValue)
     .option('--path <path>', 'record this as the path that was backed up; may be repeated', collect)

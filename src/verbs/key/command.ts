@@ -32,7 +32,7 @@ key once, print it, and keep the paper elsewhere.`;
 export function defineKey(program: Command, runner: CommandRunner): void {
   const group = program
     .command('key')
-    .description('Manage the passwords of an encrypted repository, and its master key on paper.')
+    .description('Manage the passwords of a repository, and its key on paper.')
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

@@ -34,7 +34,9 @@ export function defineOverdue(program: Command, runner: CommandRunner): void {
   const inRepository = runner.inSession(askRepository);
   const command = program
     .command('overdue')
-    .description('Say which backups are too old: of profiles, or of all that a repository has snapshots of.')
+    .description(
+      'Say which backups are too old. Looks at profiles, or at everything that a repository has snapshots of.',
+    )
     .argument('[profiles...]', 'profiles or groups of profiles (default: what is in the repository)')
     .option('--all', 'all profiles that have a schedule or a max-age')
     .option(

@@ -16,7 +16,7 @@ export function defineRepair(program: Command, runner: CommandRunner): void {
   const command = program
     .command('repair')
     .description(
-      'Rebuild segments and filter from packs and snapshots, and replace damaged or missing copies. Damaged files are set aside, not erased.',
+      'Rebuild what can be rebuilt in a damaged repository. Rebuilds segments and filter from packs and snapshots, and replaces damaged or missing copies. Damaged files are set aside, not erased.',
     )
     .option('--from-domains', 'fetch what is lost here from the other domains of the realm, and store it again')
     .option('-n, --dry-run', 'change nothing, only print what would be done');

@@ -27,7 +27,7 @@ snapshots needed.`;
 export function defineRewrite(program: Command, runner: CommandRunner): void {
   const command = program
     .command('rewrite')
-    .description('Create new versions of snapshots without some of their files, or with another host or time.')
+    .description('Make new snapshots of old ones, without some of their files. Or with another host or time.')
     .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N; default: all that the options select');
   addPatternOptions(command, 'exclude', 'leave out what matches');
   addPatternOptions(command, 'include', 'leave out everything but what matches')

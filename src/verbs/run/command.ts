@@ -18,7 +18,7 @@ other profiles do. A profile of which another run is under way, or whose conditi
 export function defineRun(program: Command, runner: CommandRunner): void {
   program
     .command('run')
-    .description('Do everything that a profile says: back up, forget, check, copy, and tell how it went.')
+    .description('Do all that a profile says: back up, forget, check, copy. Then tell how it went.')
     .argument('[profiles...]', 'profiles or groups of profiles (default: that of -p, LDM_PROFILE, or default)')
     .option('--all', 'all profiles')
     .option('-n, --dry-run', 'print what would run, and run nothing')

@@ -20,7 +20,7 @@ symlinks are not followed.`;
 export function defineServe(program: Command): void {
   program
     .command('serve')
-    .description('Let clients store repositories in a directory of this machine, over SSH.')
+    .description('Let clients store repositories in a directory here, over SSH.')
     .argument('<directory>', 'the directory; it must exist')
     .option('--stdio', 'speak SFTP on standard input and output (required)')
     .option('--append-only', 'let clients add, and neither change nor remove what is stored')

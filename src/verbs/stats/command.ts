@@ -6,7 +6,9 @@ import { formatHelpFooter } from '../../console/options/help-footer.ts';
 export function defineStats(program: Command, runner: CommandRunner): void {
   program
     .command('stats')
-    .description('Show how much is stored, how well it deduplicates and compresses, and the state of the LDM filter.')
+    .description(
+      'Show how much is stored, and how well it deduplicates. Also shows compression and the state of the LDM filter.',
+    )
     .option('--by-file', 'also compare with a store that keeps each distinct file once (reads all trees)')
     .addHelpText(
       'after',

@@ -6,7 +6,7 @@ import { formatHelpFooter } from '../../console/options/help-footer.ts';
 export function defineStatus(program: Command, runner: CommandRunner): void {
   program
     .command('status')
-    .description('Show for each profile: last run, last success, last check, schedule, free space.')
+    .description('Show all profiles: last run, last check, schedule, free space.')
     .addHelpText('after', formatHelpFooter({ examples: [['ldm status', 'all profiles on one screen']] }))
     .action(
       runner.withoutSession(async ({ output, program: ofProgram }) => {

@@ -10,7 +10,7 @@ import type { SnapshotFilterFlags } from '../../console/options/snapshot-filter-
 export function defineUnpin(program: Command, runner: CommandRunner): void {
   const command = program
     .command('unpin')
-    .description('Remove the protection of snapshots: pins, and the times of --keep-until.')
+    .description('Remove pins and the times of --keep-until from snapshots.')
     .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N; default: all that the options select');
   addRemovalOptions(addSnapshotFilters(command))
     .addHelpText(

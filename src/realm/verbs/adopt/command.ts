@@ -22,7 +22,7 @@ read. docs/domains.md says more. A full adoption ends all of this.`;
 export function defineAdopt(program: Command, runner: CommandRunner): void {
   program
     .command('adopt')
-    .description('Copy to this repository what other domains of the realm keep for it (experimental).')
+    .description('Copy to this repository what others keep for it (experimental).')
     .option('--from <domain>', 'only what this domain keeps (default: everything)', textValue)
     .option('-n, --dry-run', 'change nothing, only print how much would be copied')
     .addHelpText('after', DETAILS)

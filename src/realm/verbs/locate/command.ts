@@ -25,7 +25,7 @@ are asked only if no other domain has it. Without a target, it says which domain
 export function defineLocate(program: Command, runner: CommandRunner): void {
   program
     .command('locate')
-    .description('Show where chunks are, here and in the other domains of the realm, and which snapshots need them.')
+    .description('Show where chunks are, in all repositories of the realm. Also shows which snapshots need them.')
     .argument(
       '[target]',
       'a chunk id, SNAPSHOT:path of a file or directory in a snapshot, or a file or directory, whose files are cut as by a backup',

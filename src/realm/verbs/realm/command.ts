@@ -15,7 +15,7 @@ one already has the data that is about to be stored. docs/domains.md has more ab
 export function defineRealm(program: Command, runner: CommandRunner): void {
   const realm = program
     .command('realm')
-    .description('Manage the keys that several repositories share to find data in each other.')
+    .description('Let several repositories find data in each other. Manages the keys that they share for this.')
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

@@ -19,5 +19,7 @@ export const HEADINGS = [
  */
 export interface Verb {
   readonly heading: (typeof HEADINGS)[number];
+  /** The page of `docs/` for the task that the command is for, if there is one: `groups.md`. */
+  readonly page?: string;
   define(this: void, program: Command, runner: CommandRunner): void;
 }

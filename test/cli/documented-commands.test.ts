@@ -106,18 +106,8 @@ test('the last column of the table of commands in docs/switching.md has only tho
   for (const command of commands) expect(problemWith(command), command).toBeUndefined();
 });
 
-test('the first column of the table of commands in README.md has only those that exist, with their options', () => {
-  const rows = textOf('README.md')
-    .split('## Commands')[1]!
-    .split('##')[0]!
-    .matchAll(/^\| (`.*?`) \|/gm);
-  const commands = [...rows].flatMap((row) => [...row[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!));
-  expect(commands.length).toBeGreaterThan(30);
-  for (const command of commands) expect(problemWith(command), command).toBeUndefined();
-});
-
 test('the documents have commands to look at', () => {
-  expect(commandLines(textOf('README.md')).length).toBeGreaterThan(15);
+  expect(commandLines(textOf('README.md')).length).toBeGreaterThan(12);
   expect(problemWith('snapshots --keep-daily 7')).toBe('snapshots has no option --keep-daily');
   expect(problemWith('prune')).toBe('no command');
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
@@ -11,13 +11,11 @@ import { formatHelpFooter } from '../../src/console/options/help-footer.ts';
 import type { Verb } from '../../src/console/verb.ts';
 import { complete } from '../../src/verbs/completion/candidates.ts';
 import { readCommandLine } from '../../src/verbs/completion/command-line.ts';
-import { withCommandTable } from '../support/command-table.ts';
+import { commandsPage } from '../support/commands-page.ts';
 import { jsonPage } from '../support/json-page.ts';
 import { commandSchemas } from '../support/json-schemas.ts';
 import { verbExports } from '../support/library-exports.ts';
 import { makeTemporaryDirectory } from '../support/temp-directory.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
 
 /** Known only here. */
 const weigh: Verb = {
@@ -65,12 +63,13 @@ it('has its messages in the JSON reference if there is a schema beside it', () =
   );
 });
 
-it('has a row in the table of commands in the README', () => {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const row = '| `weigh <snapshot...>` | print what a repository weighs |\n';
-  const withRow = withCommandTable(readme, program);
-  expect(withRow).toContain(row);
-  expect(withRow.replace(row, '')).toBe(readme);
+it('has a row and a section in the page of commands', () => {
+  const page = commandsPage(program, [...VERBS, weigh]);
+  expect(page).toContain('\n| [`weigh`](#ldm-weigh) `<snapshot...>` | Print what a repository weighs |\n');
+  expect(page).toContain(
+    '\n## ldm weigh\n\n`ldm weigh [options] <snapshot...>`\n\nPrint what a repository weighs. In grams.',
+  );
+  expect(page).toContain('| `--heavy` | round up |\n');
 });
 
 it('is in the library with what its folder offers', async () => {

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { ROOT } from './installed-package.ts';
 
 const INTERNALS = readdirSync(join(ROOT, 'docs/internals')).map((name) => `docs/internals/${name}`);
+const RECIPES = readdirSync(join(ROOT, 'docs/recipes')).map((name) => `docs/recipes/${name}`);
 const TOP = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
 const PAGES = readdirSync(join(ROOT, 'docs'))
   .filter((name) => name.endsWith('.md'))
@@ -48,10 +49,17 @@ describe('the pages for contributors and about filters', () => {
     const pages = [...PAGES, ...INTERNALS].filter((page) => page !== 'docs/README.md');
     expect(pages.filter((page) => !links.has(page))).toEqual([]);
   });
+
+  it('of recipes are all in the list of recipes', () => {
+    const list = textOf('docs/recipes/README.md');
+    expect(RECIPES.filter((page) => !list.includes(`](${page.slice('docs/recipes/'.length)})`))).toEqual([
+      'docs/recipes/README.md',
+    ]);
+  });
 });
 
 describe('links', () => {
-  it.each([...TOP, ...PAGES, ...INTERNALS])('of %s lead to files', (document) => {
+  it.each([...TOP, ...PAGES, ...INTERNALS, ...RECIPES])('of %s lead to files', (document) => {
     const links = [...textOf(document).matchAll(/\]\(([\w./-]+)(?:#[^)]*)?\)/g)].map((match) => match[1]!);
     expect(links.filter((link) => !existsSync(join(ROOT, dirname(document), link)))).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { UsageError } from '../../core/errors.ts';
-import { isTable } from './config-file.ts';
-import { WrongValueError, optionValue, pathValues, textValues } from './profile-values.ts';
+import { type Table, isTable } from './config-file.ts';
+import { WrongValueError, isUnset, optionValue, pathValues, textValues } from './profile-values.ts';
 import { type RunSettings, readRunSettings } from './run-settings.ts';
 import { type TablePlace, fault, placeBelow, suggestionFor } from './table-place.ts';
 
@@ -22,6 +22,11 @@ const PATHS = 'paths';
 const STREAM_COMMAND = 'stdin-from-command';
 /** Says what `ldm run` does with the profile. It has no options of the command. */
 const RUN = 'run';
+/** Keys that exclude others. */
+const EXCLUSIVE: readonly (readonly [string, readonly string[]])[] = [
+  [PATHS, ['stdin-name', STREAM_COMMAND]],
+  ['password-file', ['password-command']],
+];
 /** Not in a profile: it is named by one of them. */
 const EXCLUDED_KEYS = new Set(['profile', 'help']);
 
@@ -47,23 +52,42 @@ export function readTable(
     const option = EXCLUDED_KEYS.has(key) ? undefined : command.options.find(({ long }) => long === `--${key}`);
     const child = command.commands.find((each) => each.name() === key);
     const below = placeBelow(place, key);
+    const isRun = key === RUN && command.parent === null;
+    const isPaths = key === PATHS && hasPaths(command);
     try {
-      if (option !== undefined && key === STREAM_COMMAND && Array.isArray(value)) {
+      if (option === undefined && child === undefined && !isPaths) onFault(unknownKey(command, place, key));
+      else if (isUnset(value)) continue;
+      else if (option !== undefined && key === STREAM_COMMAND && Array.isArray(value)) {
         options[option.attributeName()] = true;
         paths = textValues(value);
       } else if (option !== undefined) options[option.attributeName()] = optionValue(option, value);
-      else if (key === RUN && command.parent === null) run = readRunSettings(value, below, onFault);
+      else if (isRun) run = readRunSettings(value, below, onFault);
       else if (child !== undefined) commands.set(key, readTable(child, value, below, onFault));
-      else if (key === PATHS && hasPaths(command)) paths = pathValues(value);
-      else onFault(unknownKey(command, place, key));
+      else paths = pathValues(value);
     } catch (error) {
       if (!(error instanceof WrongValueError)) throw error;
       onFault(fault(place, key, error.message, error.hint));
     }
   }
-  const stream = ['stdin-name', STREAM_COMMAND].find((key) => key in content);
-  if (PATHS in content && stream !== undefined) onFault(fault(place, PATHS, `cannot be combined with ${stream}`));
+  for (const error of contradictions(content, place)) onFault(error);
   return { options, paths, commands, run };
+}
+
+function contradictions(content: Table, place: TablePlace): UsageError[] {
+  const isSet = (key: string): boolean => key in content && !isUnset(content[key]);
+  return EXCLUSIVE.flatMap(([key, others]) => {
+    const other = others.find(isSet);
+    if (!isSet(key) || other === undefined) return [];
+    return [fault(place, key, `cannot be combined with ${other}`, adviceToUnset(place, [key, other]))];
+  });
+}
+
+/** Names the table of the profile that inherits one of these keys; undefined if none is inherited. */
+function adviceToUnset({ profile, keys, originOf }: TablePlace, contradicting: readonly string[]): string | undefined {
+  if (profile === undefined || originOf === undefined) return undefined;
+  const table = ['profiles', profile, ...keys];
+  const inherited = contradicting.find((key) => originOf([...keys, key])[1] !== profile);
+  return inherited === undefined ? undefined : `\`${inherited} = []\` in [${table.join('.')}] unsets what it inherits.`;
 }
 
 function hasPaths({ registeredArguments }: Command): boolean {

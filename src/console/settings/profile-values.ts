@@ -9,6 +9,11 @@ const FILE_VALUE = /[<[](?:place|file|dir|directory)[>\]]/;
 /** A path that means the same in every directory, standard input, or a URL. */
 const INDEPENDENT_PATH = /^(?:~?\/|-$|[a-z][a-z0-9+-]*:)/i;
 
+/** Whether a value says that nothing is inherited. An empty list has no other meaning for any key. */
+export function isUnset(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
 /** Says what is wrong with a value of a profile. */
 export class WrongValueError extends Error {
   readonly hint: string | undefined;

@@ -66,7 +66,7 @@ export function profileOf(config: ConfigFile, name: string, program: Command): P
   const concerns = ({ profile, isOfGroup }: ConfigFault): boolean =>
     !isOfGroup && (profile === undefined || merged.chain.includes(profile));
   throwFirst(faults.filter(concerns).map(({ error }) => error));
-  const place = { config, keys: [], originOf: merged.originOf };
+  const place = { config, keys: [], originOf: merged.originOf, profile: name };
   const ownFaults: UsageError[] = [];
   const table = readTable(program, merged.table, place, (error) => ownFaults.push(error));
   throwFirst(ownFaults);
@@ -97,7 +97,7 @@ function mergedFaults(config: ConfigFile, name: string, program: Command): Usage
   const faults: UsageError[] = [];
   try {
     const { table, originOf } = mergeProfile(config, name);
-    readTable(program, table, { config, keys: [], originOf }, (error) => faults.push(error));
+    readTable(program, table, { config, keys: [], originOf, profile: name }, (error) => faults.push(error));
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     faults.push(error);

@@ -3,7 +3,7 @@ import { parseDuration } from '../../core/util/format-time.ts';
 import { type Schedule, parseSchedule } from '../jobs/schedule-words.ts';
 import { splitWords } from '../password/split-words.ts';
 import { isTable } from './config-file.ts';
-import { WrongValueError, pathValue } from './profile-values.ts';
+import { WrongValueError, isUnset, pathValue } from './profile-values.ts';
 import { type TablePlace, fault, suggestionFor } from './table-place.ts';
 
 /** The commands that can be steps of a run, in the order in which they run unless the profile says another. */
@@ -88,6 +88,7 @@ export function readRunSettings(
       continue;
     }
     const [name, parse] = known;
+    if (isUnset(value)) continue;
     try {
       settings[name] = parse(value);
     } catch (error) {

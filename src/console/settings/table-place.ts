@@ -8,6 +8,8 @@ export interface TablePlace {
   readonly keys: readonly string[];
   /** Returns where the value of a merged profile was written, from the top of the file. */
   readonly originOf?: (keys: readonly string[]) => readonly string[];
+  /** The name of a merged profile. */
+  readonly profile?: string;
 }
 
 export function placeBelow(place: TablePlace, key: string): TablePlace {

@@ -14,18 +14,18 @@ const RUN: Schema = {
   additionalProperties: false,
   properties: {
     steps: { type: 'array', items: { enum: STEPS } },
-    'check-every': TEXT,
-    schedule: TEXT,
-    'max-age': TEXT,
+    'check-every': unsettable(TEXT),
+    schedule: unsettable(TEXT),
+    'max-age': unsettable(TEXT),
     'only-if': ONE_OR_MORE,
     before: COMMANDS,
     after: COMMANDS,
     failed: COMMANDS,
     succeeded: COMMANDS,
-    'hook-timeout': TEXT,
-    ping: { type: 'string', format: 'uri' },
-    'metrics-file': TEXT,
-    mail: TEXT,
+    'hook-timeout': unsettable(TEXT),
+    ping: unsettable({ type: 'string', format: 'uri' }),
+    'metrics-file': unsettable(TEXT),
+    mail: unsettable(TEXT),
   },
 };
 
@@ -46,17 +46,23 @@ export function configSchema(program: Command): Schema {
   };
 }
 
+/** Adds the empty list, which unsets what a profile inherits. Where lists are allowed it is one of them. */
+function unsettable(schema: Schema): Schema {
+  const { type } = schema;
+  return type === undefined ? schema : { ...schema, type: [type, 'array'].flat(), maxItems: 0 };
+}
+
 function tableOf(command: Command): { readonly properties: Record<string, unknown> } & Schema {
   const properties: Record<string, unknown> = {};
   for (const option of command.options) {
     const { long, description } = option;
     if (long === undefined || long === '--profile') continue;
-    properties[long.slice('--'.length)] = { description, ...valueOf(option) };
+    properties[long.slice('--'.length)] = { description, ...unsettable(valueOf(option)) };
   }
   const hasPaths = command.registeredArguments.some((argument) => argument.name() === 'paths' && argument.variadic);
   if (hasPaths) properties['paths'] = ONE_OR_MORE;
-  for (const child of command.commands) properties[child.name()] = tableOf(child);
-  if (command.parent === null) properties['run'] = RUN;
+  for (const child of command.commands) properties[child.name()] = unsettable(tableOf(child));
+  if (command.parent === null) properties['run'] = unsettable(RUN);
   return { type: 'object', additionalProperties: false, properties };
 }
 

@@ -95,6 +95,77 @@ it('values that contradict each other only together are a fault of the profile t
   expect(faults[0]!.error.message).toContain('paths cannot be combined with stdin-name');
 });
 
+const STREAM = `
+[defaults]
+password-command = "pass"
+[profiles.home]
+repo = "/repo"
+backup.paths = ["/home"]
+backup.exclude = ["*.tmp"]
+forget.keep-daily = 7
+run.mail = "root"
+run.steps = ["check"]
+run.before = [["true"]]
+[profiles.db]
+inherit = "home"
+`;
+
+it('an empty list unsets what is inherited: a list, a value, or a table', async () => {
+  const toml = `${STREAM}password-command = []
+password-file = "/password"
+backup.paths = []
+backup.exclude = []
+backup.stdin-name = "db.sql"
+backup.stdin-from-command = ["dump"]
+forget = []
+run.mail = []
+run.steps = []
+run.before = []
+`;
+  const config = await parseConfig('config.toml', toml);
+  expect(findFaults(config, program)).toEqual([]);
+  const { table } = profileOf(config, 'db', program);
+  expect(table.options).toEqual({ repo: '/repo', passwordFile: '/password' });
+  expect([...table.commands.keys()]).toEqual(['backup']);
+  expect(table.commands.get('backup')).toMatchObject({
+    paths: ['dump'],
+    options: { stdinName: 'db.sql', stdinFromCommand: true },
+  });
+  expect(table.run).toEqual({});
+});
+
+it('a profile can inherit what another one has unset, and set it again', async () => {
+  const toml = `${STREAM}forget = []\nbackup.paths = []\n[profiles.more]\ninherit = "db"\nforget.keep-last = 1\n`;
+  const { table } = profileOf(await parseConfig('config.toml', toml), 'more', program);
+  expect(table.commands.get('forget')!.options).toEqual({ keepLast: 1 });
+  expect(table.commands.get('backup')!.paths).toBeUndefined();
+});
+
+it.each([
+  [
+    'backup.stdin-name = "x"',
+    'paths cannot be combined with stdin-name',
+    '`paths = []` in [profiles.db.backup] unsets',
+  ],
+  [
+    'password-file = "/x"',
+    'password-file cannot be combined with password-command',
+    '`password-command = []` in [profiles.db] unsets',
+  ],
+])('of %j, the advice is how to unset what the profile inherits', async (line, message, hint) => {
+  const [fault, ...others] = findFaults(await parseConfig('config.toml', `${STREAM}${line}\n`), program);
+  expect(others).toEqual([]);
+  expect([fault!.error.message, fault!.error.hint]).toEqual([
+    expect.stringContaining(message),
+    expect.stringContaining(hint),
+  ]);
+});
+
+it('an unknown key cannot be unset', async () => {
+  const toml = '[profiles.a]\nrepoo = []\nbackup.pahts = []\nrun.stpes = []\n';
+  expect(findFaults(await parseConfig('config.toml', toml), program)).toHaveLength(3);
+});
+
 it('faults of profiles that are not used are kept apart', async () => {
   const config = await parseConfig('config.toml', '[profiles.a]\n[profiles.b]\nrepo = 7\nx = 1\ny = 2\n');
   const { faultsElsewhere } = profileOf(config, 'a', program);

@@ -103,6 +103,7 @@ it('config schema accepts what the program accepts, and refuses unknown keys', a
   const isValid = (toml: string): boolean => validate(getStaticTOMLValue(parseTOML(toml)));
   expect(isValid(HOME)).toBe(true);
   expect(isValid('[profiles.a]\nverbose = 2\n[profiles.a.run]\nbefore = [["x"]]\n[groups]\ng = ["a"]\n')).toBe(true);
+  expect(isValid('[profiles.a]\nrepo = []\nforget = []\nbackup.exclude-caches = []\nrun.mail = []\n')).toBe(true);
   for (const wrong of [
     '[profiles.a]\nrepoo = 1\n',
     '[profiles.a.run]\nsteps = ["x"]\n',

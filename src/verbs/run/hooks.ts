@@ -1,11 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as waitFor } from 'node:timers/promises';
 import { startHook } from '../../core/util/programs.ts';
 import { formatDuration } from '../../core/util/format-time.ts';
 
 /** How long a program of the profile may run, unless the profile says otherwise. */
 export const HOOK_TIMEOUT_MS = 3_600_000;
-/** How long it has to end after SIGTERM. */
+/** How long it has to end after SIGTERM, with what it has started. */
 const GRACE_MS = 5000;
+/** How often to look whether all of that has ended. */
+const GROUP_POLL_MS = 50;
 /** A longer time would make a timer of Node fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -50,39 +53,80 @@ async function endOf(
   } catch (error) {
     return { reason: reasonOfStart(error as NodeJS.ErrnoException), isAnswer: false };
   }
-  let ended: string | undefined;
-  const end = (reason: string) => (): void => {
-    ended ??= reason;
-    killGroup(child, 'SIGTERM');
-    killTimer = setTimeout(() => killGroup(child, 'SIGKILL'), GRACE_MS);
-  };
-  let killTimer: NodeJS.Timeout | undefined;
-  const timer = setTimeout(end(`it still ran after ${formatDuration(timeoutMs)}`), Math.min(timeoutMs, TIMER_MS_MAX));
-  const abort = end('it was interrupted');
+  const ending = new GroupEnding(child);
+  const endBecause = (reason: string) => (): void => ending.begin(reason);
+  const timer = setTimeout(
+    endBecause(`it still ran after ${formatDuration(timeoutMs)}`),
+    Math.min(timeoutMs, TIMER_MS_MAX),
+  );
+  const abort = endBecause('it was interrupted');
   signal?.addEventListener('abort', abort, { once: true });
   if (signal?.aborted === true) abort();
   try {
-    return await new Promise<HookFailure | undefined>((resolve) => {
-      child.once('error', (error) => resolve({ reason: reasonOfStart(error), isAnswer: false }));
-      child.once('exit', (code, signalName) => {
-        if (ended !== undefined) resolve({ reason: ended, isAnswer: false });
-        else if (signalName !== null) resolve({ reason: `it was ended by ${signalName}`, isAnswer: false });
-        else resolve(code === 0 ? undefined : { reason: `exit code ${code}`, isAnswer: true });
-      });
-    });
+    const failure = await failureOf(child);
+    const reason = await ending.finish();
+    return reason === undefined ? failure : { reason, isAnswer: false };
   } finally {
     clearTimeout(timer);
-    clearTimeout(killTimer);
     signal?.removeEventListener('abort', abort);
   }
 }
 
-function killGroup({ pid }: ChildProcess, signalName: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signalName);
-  } catch {
-    // It has ended.
+/** Waits for the end of the program, which may leave others behind. */
+async function failureOf(child: ChildProcess): Promise<HookFailure | undefined> {
+  return await new Promise<HookFailure | undefined>((resolve) => {
+    child.once('error', (error) => resolve({ reason: reasonOfStart(error), isAnswer: false }));
+    child.once('exit', (code, signalName) => {
+      if (signalName !== null) resolve({ reason: `it was ended by ${signalName}`, isAnswer: false });
+      else resolve(code === 0 ? undefined : { reason: `exit code ${code}`, isAnswer: true });
+    });
+  });
+}
+
+/** Ends a program with all that it has started in its process group. */
+class GroupEnding {
+  readonly #pid: number | undefined;
+  #reason: string | undefined;
+  #graceEnd = 0;
+  #killTimer: NodeJS.Timeout | undefined;
+
+  constructor({ pid }: ChildProcess) {
+    this.#pid = pid;
+  }
+
+  begin(reason: string): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#graceEnd = performance.now() + GRACE_MS;
+    this.#signal('SIGTERM');
+    this.#killTimer = setTimeout(() => this.#signal('SIGKILL'), GRACE_MS);
+  }
+
+  /**
+   * To be called when the program itself has ended. Waits for the rest of its group. The group keeps its number from being
+   * used again, so no other process gets the signal. Returns the reason; undefined if the program ended by itself.
+   */
+  async finish(): Promise<string | undefined> {
+    clearTimeout(this.#killTimer);
+    if (this.#reason === undefined) return undefined;
+    while (this.#signal(0)) {
+      if (performance.now() >= this.#graceEnd) {
+        this.#signal('SIGKILL');
+        break;
+      }
+      await waitFor(GROUP_POLL_MS);
+    }
+    return this.#reason;
+  }
+
+  /** Returns whether any process was there to get it. */
+  #signal(name: NodeJS.Signals | 0): boolean {
+    if (this.#pid === undefined) return false;
+    try {
+      return process.kill(-this.#pid, name);
+    } catch {
+      return false;
+    }
   }
 }
 

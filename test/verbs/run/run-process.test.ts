@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -114,4 +114,31 @@ it('SIGTERM before the steps is no success, even if no step is due', async () =>
     onStart: (pid) => void endWhenWaiting(stage, pid, 'SIGTERM'),
   });
   expect([code, stage.runs().map(({ result }) => result)]).toEqual([143, ['success', 'interrupted']]);
+});
+
+it('what a program of the profile has started is ended with it, even if it ignores SIGTERM', async () => {
+  const stubborn = `trap "" TERM; echo $$ > @/pid; echo waiting >> @/log; exec sleep 1000`;
+  const stage = await setRunStage(
+    `${HOME}[profiles.home.run]\nbefore = [["sh", "-c", 'sh -c "$0" & wait', '${stubborn}']]\nafter = [note(after)]\n`,
+  );
+  const { code } = await runLdm(['run', 'home'], {
+    env: stage.env,
+    onStart: (pid) => void endWhenWaiting(stage, pid, 'SIGTERM'),
+  });
+  expect([code, stage.log()]).toEqual([143, ['waiting', 'after']]);
+  const pid = readFileSync(join(stage.place, 'pid'), 'utf8').trim();
+  // Until its parent has asked for its exit code, it is a zombie.
+  const isGone = (): boolean =>
+    !existsSync(`/proc/${pid}/cmdline`) || readFileSync(`/proc/${pid}/cmdline`).length === 0;
+  await waitUntil(isGone, 'the end of what the program has started');
+});
+
+it('what a program of the profile leaves behind goes on if the program ends by itself', async () => {
+  const left = `echo $$ > @/pid; until test -e @/go; do sleep 0.05; done; echo left >> @/log`;
+  const stage = await setRunStage(
+    `${HOME}[profiles.home.run]\nafter = [["sh", "-c", 'sh -c "$0" & until test -s @/pid; do sleep 0.05; done', '${left}']]\n`,
+  );
+  expect(await stage.ldm('run', 'home')).toMatchObject({ code: 0 });
+  writeFileSync(join(stage.place, 'go'), '');
+  await waitUntil(() => stage.log().includes('left'), 'what the program has left behind');
 });

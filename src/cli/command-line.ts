@@ -1,18 +1,23 @@
 import type { Command } from 'commander';
-import { type CommandOutcome, type CommandRunner, createCommandRunner } from '../console/command-runner.ts';
+import {
+  type CommandOutcome,
+  type CommandRunner,
+  type OutputChanges,
+  createCommandRunner,
+} from '../console/command-runner.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS } from '../console/exit-codes.ts';
 import type { Failure } from './error-report.ts';
 import { createProgram } from './program.ts';
 
 /**
  * Runs the command that these words name, and prints its failure. A command such as `run` does this for each of its
- * steps. `silent`: prints nothing.
+ * steps.
  */
 export async function runCommandLine(
   words: readonly string[],
-  silent = false,
+  changes: OutputChanges = {},
 ): Promise<CommandOutcome & { readonly runner: CommandRunner }> {
-  const runner = createCommandRunner(runCommandLine, silent);
+  const runner = createCommandRunner(runCommandLine, changes);
   const program = createProgram(runner);
   try {
     await program.parseAsync(words, { from: 'user' });
@@ -24,7 +29,7 @@ export async function runCommandLine(
       await describe(error, commandNamesIn(program, words), runner.output?.verbosity),
       runner.failureExitCode,
     );
-    if (!silent) await print(failure, words, runner.output?.json);
+    if (changes.silent !== true) await print(failure, words, runner.output?.json);
     const { exitCode, message } = failure;
     return { exitCode, message, summary: runner.output?.lastFields, runner };
   }

@@ -31,8 +31,15 @@ export interface CommandOutcome {
   readonly summary: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** `silent`: it prints nothing. */
-type RunCommand = (words: readonly string[], silent?: boolean) => Promise<CommandOutcome>;
+/** What a command that runs another one changes about its output. */
+export interface OutputChanges {
+  /** It prints nothing. */
+  readonly silent?: boolean;
+  /** Further fields of its summary in JSON. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+type RunCommand = (words: readonly string[], changes?: OutputChanges) => Promise<CommandOutcome>;
 
 /** The work of a command without a session. Resolves with the exit code. */
 type BareHandler<Arguments extends unknown[]> = (
@@ -80,7 +87,7 @@ function programOf(command: Command): Command {
 }
 
 /** `runCommand`: runs another command of the program. */
-export function createCommandRunner(runCommand: RunCommand = noCommand, silent = false): CommandRunner {
+export function createCommandRunner(runCommand: RunCommand = noCommand, changes: OutputChanges = {}): CommandRunner {
   const runner: CommandRunner = {
     exitCode: EXIT_SUCCESS,
     failureExitCode: EXIT_FAILURE,
@@ -100,7 +107,7 @@ export function createCommandRunner(runCommand: RunCommand = noCommand, silent =
         const profile = await profiles.readProfile(given, process.env, programOf(command));
         if (profile !== undefined) profiles.applyToCommand(profile, command, received);
         const globals = profiles.withProfile(given, profile);
-        runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true, silent });
+        runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true, ...changes });
         if (profile !== undefined) profiles.reportProfile(runner.output, profile, given);
         const settings = resolveSettings(globals, process.env);
         // The operations are loaded only after the command line and the settings were found valid.
@@ -131,7 +138,7 @@ export function createCommandRunner(runCommand: RunCommand = noCommand, silent =
         ]);
         const command = received.pop() as Command;
         const given = withEnvironment(command.optsWithGlobals<GlobalOptions>(), process.env);
-        runner.output = new Output({ json: given.json === true, quiet: given.quiet === true });
+        runner.output = new Output({ json: given.json === true, quiet: given.quiet === true, ...changes });
         const surroundings = { output: runner.output, given, program: programOf(command), runCommand };
         runner.exitCode = await handler(surroundings, ...(received as Arguments));
       },

@@ -4,6 +4,8 @@ import { basename, dirname, join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 
+import { STEPS } from '../../src/console/settings/run-settings.ts';
+
 const sources = join(import.meta.dirname, '../../src');
 
 /** A message as its schema describes it. */
@@ -93,10 +95,25 @@ export function undocumentedLines(
   return problems.filter((problem) => problem !== undefined);
 }
 
+/** A run prints what its steps print. Returns undefined for an object of its own. */
+function problemInRun(
+  value: { readonly message_type: string; readonly step?: string },
+  line: string,
+  isStderr: boolean,
+): { readonly problem: string | undefined } | undefined {
+  if (messagesOf('run').some(({ message }) => message.title === value.message_type)) return undefined;
+  const isOfStep = (step: string): boolean =>
+    messagesOf(step).some(({ message }) => message.title === value.message_type);
+  const step = value.step ?? STEPS.find(isOfStep);
+  return step === undefined ? undefined : { problem: findProblem(step, line, isStderr) };
+}
+
 function findProblem(command: string | undefined, line: string, isStderr: boolean): string | undefined {
   const value = JSON.parse(line) as { readonly message_type: string };
   // A command line without a command, or with an unknown one.
   const file = command === undefined ? 'version' : (FAMILIES[command] ?? command);
+  const ofRun = file === 'run' ? problemInRun(value, line, isStderr) : undefined;
+  if (ofRun !== undefined) return ofRun.problem;
   const found = messagesOf(file).find(({ message }) => message.title === value.message_type);
   if (found === undefined) return `the schema of ${file} has no such message: ${line}`;
   const { message } = found;

@@ -20,12 +20,24 @@ interface AskedProfiles {
   readonly program: Command;
 }
 
+/** A profile that cannot be used, because something in it is wrong. */
+export interface RefusedProfile {
+  readonly name: string;
+  readonly error: UsageError;
+}
+
+/** The profiles that the command line names, each once. */
+export interface PlannedProfiles {
+  readonly usable: readonly Profile[];
+  readonly refused: readonly RefusedProfile[];
+}
+
 /**
  * Returns the profiles that the command line names, each once; without a name, the one that every command would use.
- * With `isAll`, those without a step are left out.
- * @throws UsageError if there is none, or if anything in one of them is wrong, or has nothing to run
+ * With `isAll`, those without a step are left out. A fault of one keeps no other from being used.
+ * @throws UsageError if there is none of such a name, or if none is usable
  */
-export async function readPlannedProfiles({ names, isAll, given, program }: AskedProfiles): Promise<Profile[]> {
+export async function readPlannedProfiles({ names, isAll, given, program }: AskedProfiles): Promise<PlannedProfiles> {
   if (isAll && names.length > 0) throw new UsageError('give either names of profiles or --all');
   const path = configPath(process.env);
   const config = await readConfigFile(path);
@@ -34,7 +46,16 @@ export async function readPlannedProfiles({ names, isAll, given, program }: Aske
       hint: 'Write a profile, as in `ldm config --help`.',
     });
   }
-  return profilesToRun(config, isAll ? names : namesAsked(names, given), isAll, program);
+  const planned = profilesToRun(config, isAll ? names : namesAsked(names, given), isAll, program);
+  if (planned.usable.length > 0) return planned;
+  throw planned.refused[0]?.error ?? new UsageError(`no profile in ${config.path} has anything to run`);
+}
+
+/** The same for a command that does all or nothing. */
+export async function readSoundProfiles(asked: AskedProfiles): Promise<readonly Profile[]> {
+  const { usable, refused } = await readPlannedProfiles(asked);
+  if (refused[0] !== undefined) throw refused[0].error;
+  return usable;
 }
 
 /** Returns the names on the command line, or that of the profile that every command would use. */
@@ -60,21 +81,31 @@ function namedProfiles(config: ConfigFile, names: readonly string[], isAll: bool
   return [...new Set(chosen)];
 }
 
-/**
- * Returns the profiles to run. With `isAll`, those without a step are left out.
- * @throws UsageError if anything in one of them is wrong, or has nothing to run
- */
-function profilesToRun(config: ConfigFile, names: readonly string[], isAll: boolean, program: Command): Profile[] {
-  const profiles = namedProfiles(config, names, isAll).map((name) => profileOf(config, name, program));
-  const usable = profiles.filter((profile) => stepsOf(profile).length > 0);
-  const [unusable] = isAll ? [] : profiles.filter((profile) => !usable.includes(profile));
-  if (unusable !== undefined) {
-    throw new UsageError(`the profile ${unusable.name} has nothing to run`, {
-      hint: `Give it a table such as [profiles.${unusable.name}.backup] with \`paths\`.`,
-    });
+function profilesToRun(
+  config: ConfigFile,
+  names: readonly string[],
+  isAll: boolean,
+  program: Command,
+): PlannedProfiles {
+  const usable: Profile[] = [];
+  const refused: RefusedProfile[] = [];
+  for (const name of namedProfiles(config, names, isAll)) {
+    try {
+      const profile = profileOf(config, name, program);
+      if (stepsOf(profile).length > 0) usable.push(profile);
+      else if (!isAll) refused.push({ name, error: nothingToRun(name) });
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      refused.push({ name, error });
+    }
   }
-  if (usable.length === 0) throw new UsageError(`no profile in ${config.path} has anything to run`);
-  return usable;
+  return { usable, refused };
+}
+
+function nothingToRun(name: string): UsageError {
+  return new UsageError(`the profile ${name} has nothing to run`, {
+    hint: `Give it a table such as [profiles.${name}.backup] with \`paths\`.`,
+  });
 }
 
 /**

@@ -1,6 +1,8 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, readdirSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { LdmError } from '../../core/errors.ts';
+import { reasonOf } from '../../core/files/paths/path-failures.ts';
 import { replaceFile } from '../../core/files/target/replace-file.ts';
 import { byteStringFromText } from '../../core/util/byte-string.ts';
 import { type Unlock, tryLockFile } from '../../core/util/file-lock.ts';
@@ -77,7 +79,10 @@ export class RunRecords {
     this.#shorten();
   }
 
-  /** Returns the runs, oldest first. Calls `onDamage` with the numbers of lines that cannot be read. */
+  /**
+   * Returns the runs, oldest first. Calls `onDamage` with the numbers of lines that cannot be read.
+   * @throws LdmError if the file cannot be read
+   */
   read(isRunning: boolean, onDamage: (line: number) => void = () => undefined): RunRecord[] {
     const runs = new Map<string, RunRecord>();
     for (const [index, text] of this.#lines().entries()) {
@@ -129,8 +134,7 @@ export class RunRecords {
         .split('\n')
         .filter((line) => line !== '');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
+      return emptyIfAbsent(error, this.path);
     }
   }
 
@@ -162,11 +166,27 @@ export class RunRecords {
   }
 }
 
-/** Returns the names of the profiles of which there are records. */
+/**
+ * Returns the names of the profiles of which there are records.
+ * @throws LdmError if the directory cannot be read
+ */
 export function recordedProfiles(directory: string): string[] {
-  if (!existsSync(directory)) return [];
-  const names = readdirSync(directory).filter((name) => name.endsWith(SUFFIX));
+  const names = namesIn(directory).filter((name) => name.endsWith(SUFFIX));
   return names.flatMap((name) => decoded(name.slice(0, -SUFFIX.length))).sort();
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    return emptyIfAbsent(error, directory);
+  }
+}
+
+/** What does not exist has no records. Any other error says nothing about the runs. */
+function emptyIfAbsent(error: unknown, path: string): [] {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+  throw new LdmError(`the records of runs in ${path} cannot be read: ${reasonOf(error)}`, { cause: error });
 }
 
 /** Another program may have put a file of any name there. */

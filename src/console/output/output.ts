@@ -10,6 +10,8 @@ interface OutputOptions {
   readonly quiet: boolean;
   /** Prints nothing at all. */
   readonly silent?: boolean | undefined;
+  /** Further fields of summaries in JSON. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -22,6 +24,7 @@ export class Output {
   /** The number of `-v` options. */
   verbosity = 0;
   readonly #silent: boolean;
+  readonly #labels: Readonly<Record<string, string>>;
   readonly #streams = [process.stdout, process.stderr];
   /** Node does not destroy these streams when they fail: one that was full remains full. */
   readonly #failed = new Set<NodeJS.WriteStream>();
@@ -37,6 +40,7 @@ export class Output {
     this.json = options.json;
     this.quiet = options.quiet;
     this.#silent = options.silent === true;
+    this.#labels = options.labels ?? {};
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure ??= error;
       this.#failed.add(process.stdout);
@@ -77,7 +81,7 @@ export class Output {
 
   /** Prints a JSON object as a line on stdout; nothing without `--json`. */
   message(type: string, fields: Readonly<Record<string, unknown>>): void {
-    const more = type === 'summary' ? this.#summaryFields() : {};
+    const more = type === 'summary' ? { ...this.#labels, ...this.#summaryFields() } : {};
     this.#lastFields = fields;
     if (this.json) this.#append(JSON.stringify({ message_type: type, ...fields, ...more }));
   }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { EXIT_SUCCESS } from '../../console/exit-codes.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { positiveIntegerValue } from '../../console/options/option-values.ts';
 
@@ -28,9 +28,13 @@ export function defineLog(program: Command, runner: CommandRunner): void {
     )
     .action(
       runner.withoutSession(async ({ output }, names: string[], { count = COUNT }: { readonly count?: number }) => {
-        const { reportLog } = await import('./report.ts');
-        reportLog(output, names, count);
-        return EXIT_SUCCESS;
+        const [{ loggedProfiles, readLog }, { reportLog, reportProblem }] = await Promise.all([
+          import('./read-log.ts'),
+          import('./report.ts'),
+        ]);
+        const { runs, isComplete } = readLog(await loggedProfiles(names), (message) => reportProblem(output, message));
+        reportLog(output, runs, count);
+        return isComplete ? EXIT_SUCCESS : EXIT_FAILURE;
       }),
     );
 }

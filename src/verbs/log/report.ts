@@ -1,4 +1,3 @@
-import { type RunRecord, RunRecords, recordedProfiles, runsDirectory } from '../../console/jobs/run-records.ts';
 import { runFields, stepCodes } from '../../console/jobs/run-words.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
@@ -6,18 +5,11 @@ import { formatTable } from '../../console/output/tables.ts';
 import { countNoun, shortId } from '../../console/output/words.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { formatDuration, formatTime } from '../../core/util/format-time.ts';
+import type { ListedRun } from './read-log.ts';
 
-interface ListedRun {
-  readonly profile: string;
-  readonly run: RunRecord;
-}
-
-/** Lists the newest runs of these profiles, or of all, one line or JSON object each. */
-export function reportLog(output: Output, names: readonly string[], count: number): void {
-  const directory = runsDirectory(process.env);
-  const profiles = names.length > 0 || directory === undefined ? names : recordedProfiles(directory);
-  const runs = profiles.flatMap((profile) => runsOf(output, directory, profile));
-  const newest = runs.sort((a, b) => Date.parse(a.run.start) - Date.parse(b.run.start)).slice(-count);
+/** Lists the newest of these runs, one line or JSON object each. `runs`: oldest first. */
+export function reportLog(output: Output, runs: readonly ListedRun[], count: number): void {
+  const newest = runs.slice(-count);
   for (const { profile, run } of newest) output.message('run', runFields(profile, run));
   const rows = newest.map(({ profile, run }) => [
     formatTime(run.start),
@@ -33,12 +25,6 @@ export function reportLog(output: Output, names: readonly string[], count: numbe
   output.remark(countNoun(newest.length, 'run'));
 }
 
-function runsOf(output: Output, directory: string | undefined, profile: string): ListedRun[] {
-  if (directory === undefined) return [];
-  const records = new RunRecords(directory, profile);
-  const onDamage = (line: number): void => {
-    const message = `${records.path}:${line}: this line is damaged and was skipped`;
-    output.problem(`ldm: warning: ${escapeForTerminal(message)}`, 'notice', { kind: 'warning', message });
-  };
-  return records.readBeside(onDamage).map((run) => ({ profile, run }));
+export function reportProblem(output: Output, message: string): void {
+  output.problem(`ldm: warning: ${escapeForTerminal(message)}`, 'notice', { kind: 'warning', message });
 }

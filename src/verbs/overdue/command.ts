@@ -89,10 +89,18 @@ async function askRecords(
     import('./profile-ages.ts'),
     import('./report.ts'),
   ]);
-  const profiles = await readPlannedProfiles({ names, isAll, given, program });
+  const { usable, refused } = await readPlannedProfiles({ names, isAll, given, program });
   const onProblem = (message: string): void => reportDamage(output, message);
-  const ages = findProfileAges(profiles, { maxAgeMs, isAll, environment: process.env, onProblem });
+  let isComplete = refused.length === 0;
+  const onUnreadable = (profile: string, message: string): void => {
+    isComplete = false;
+    onProblem(`${profile}: ${message}`);
+  };
+  for (const { name, error } of refused) onUnreadable(name, error.message);
+  const options = { maxAgeMs, isAll, environment: process.env, onProblem, onUnreadable };
+  const ages = findProfileAges(usable, options);
   reportProfileAges(output, ages);
+  if (!isComplete) return EXIT_USAGE;
   return ages.some(({ isOverdue }) => isOverdue) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -25,12 +25,13 @@ interface ProfileAgeOptions {
   readonly isAll: boolean;
   readonly environment: NodeJS.ProcessEnv;
   readonly onProblem: (message: string) => void;
+  readonly onUnreadable: (profile: string, message: string) => void;
 }
 
 /**
  * Finds out how long ago the last success of each profile is. A run that could not read some files is one.
+ * A profile whose records cannot be read is left out, and reported: that says nothing about its backups.
  * @throws UsageError for a profile that has neither a schedule nor an age
- * @throws LdmError if the records cannot be read: that says nothing about the profiles
  */
 export function findProfileAges(profiles: readonly Profile[], options: ProfileAgeOptions): ProfileAge[] {
   const limited = profiles.map((profile) => ({ profile, maxAgeMs: options.maxAgeMs ?? maxAgeOf(profile) }));
@@ -42,7 +43,10 @@ export function findProfileAges(profiles: readonly Profile[], options: ProfileAg
       hint: 'Give --max-age, or add `schedule` or `max-age` to the table `run` of the profile.',
     });
   }
-  return expected.map(({ profile: { name }, maxAgeMs }) => ageOf(name, maxAgeMs!, options));
+  return expected.flatMap(({ profile: { name }, maxAgeMs }) => {
+    const runs = readRuns(name, options);
+    return runs === undefined ? [] : [ageOf(name, runs, maxAgeMs!)];
+  });
 }
 
 function maxAgeOf({ table }: Profile): number | undefined {
@@ -50,9 +54,9 @@ function maxAgeOf({ table }: Profile): number | undefined {
   return maxAgeMs ?? (schedule === undefined ? undefined : INTERVALS_MAX * schedule.everyMs);
 }
 
-function ageOf(profile: string, maxAgeMs: number, options: ProfileAgeOptions): ProfileAge {
+function ageOf(profile: string, recorded: readonly RunRecord[], maxAgeMs: number): ProfileAge {
   const nowMs = Date.now();
-  const runs = readRuns(profile, options).filter(({ start }) => !isInFuture(Date.parse(start), nowMs));
+  const runs = recorded.filter(({ start }) => !isInFuture(Date.parse(start), nowMs));
   const success = runs.findLast(({ result }) => result === 'success' || result === 'incomplete');
   const last = runs.findLast(({ result }) => result !== 'running' && result !== 'skipped');
   if (success === undefined) return { profile, maxAgeMs, success, ageMs: undefined, isOverdue: true, last };
@@ -60,13 +64,19 @@ function ageOf(profile: string, maxAgeMs: number, options: ProfileAgeOptions): P
   return { profile, maxAgeMs, success, ageMs, isOverdue: ageMs > maxAgeMs, last };
 }
 
-function readRuns(profile: string, { environment, onProblem }: ProfileAgeOptions): RunRecord[] {
+/** Returns undefined if they cannot be read. */
+function readRuns(
+  profile: string,
+  { environment, onProblem, onUnreadable }: ProfileAgeOptions,
+): RunRecord[] | undefined {
   const directory = runsDirectory(environment);
   if (directory === undefined) throw new LdmError('there is no home directory with records of runs');
   const records = new RunRecords(directory, profile);
   try {
     return records.read(true, (line) => onProblem(`${records.path}:${line}: this line is damaged and was skipped`));
-  } catch (cause) {
-    throw new LdmError(`the records of ${profile} cannot be read: ${(cause as Error).message}`, { cause });
+  } catch (error) {
+    if (!(error instanceof LdmError)) throw error;
+    onUnreadable(profile, error.message);
+    return undefined;
   }
 }

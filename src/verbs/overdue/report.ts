@@ -25,6 +25,7 @@ export function reportProfileAges(output: Output, ages: readonly ProfileAge[]): 
       last_message: last?.message,
     });
   }
+  if (ages.length === 0) return;
   const rows = ages.map(({ profile, maxAgeMs, success, ageMs, isOverdue, last }) => [
     stateOf(isOverdue),
     profile,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner, Surroundings } from '../../console/command-runner.ts';
-import { ALL_EXIT_CODES, EXIT_SUCCESS } from '../../console/exit-codes.ts';
+import { ALL_EXIT_CODES, EXIT_SUCCESS, EXIT_USAGE } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 
 interface RunFlags {
@@ -13,7 +13,7 @@ Runs what the table [profiles.NAME.run] of the configuration file says: programs
 then a ping, a mail, metrics. Without the table, the steps are backup, and each of forget, check and copy for which the
 profile has a table. Each step does what its own command with \`-p NAME\` does; the password is asked for once.
 The exit code is the worst one of all steps. After an error the further steps of the profile do not run, but those of
-other profiles do. A profile of which another run is under way, or whose conditions are not met, is skipped (0).`;
+other profiles do. Of several profiles, one with a fault in the file is refused (2), and the others run. A profile of which another run is under way, or whose conditions are not met, is skipped (0).`;
 
 export function defineRun(program: Command, runner: CommandRunner): void {
   program
@@ -57,12 +57,12 @@ async function runNamed(
     import('./report.ts'),
     import('../../console/signals.ts'),
   ]);
-  const profiles = await readPlannedProfiles({ names, isAll: flags.all === true, given, program });
+  const planned = await readPlannedProfiles({ names, isAll: flags.all === true, given, program });
   const globalWords = globalWordsOf(program, given.verbose);
   if (flags.dryRun === true) {
-    reportPlan(output, profiles, globalWords);
-    return EXIT_SUCCESS;
+    reportPlan(output, planned, globalWords);
+    return planned.refused.length === 0 ? EXIT_SUCCESS : EXIT_USAGE;
   }
   const report = createRunReport(output);
-  return await runProfiles(profiles, { globalWords, runCommand, report, signal: interruptionSignal });
+  return await runProfiles(planned, { globalWords, runCommand, report, signal: interruptionSignal });
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { LdmError } from '../../core/errors.ts';
+import type { Surroundings } from '../../console/command-runner.ts';
 import { exitCodeOfError } from '../../console/exit-codes.ts';
 import { RunRecords, type RunRecord, type RunResult, type StepRecord } from '../../console/jobs/run-records.ts';
 import type { Profile } from '../../console/settings/profile.ts';
@@ -13,20 +14,13 @@ import { type PlannedStep, planSteps, stopsRun, worstOf } from './run-plan.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** How a step ended. */
-interface StepOutcome {
-  readonly exitCode: number;
-  readonly message?: string;
-  readonly summary: Fields | undefined;
-}
-
 /** What a run needs of the program. */
 interface RunContext {
   /** Where the records are; undefined without a home directory: nothing is recorded then. */
   readonly directory: string | undefined;
   readonly globalWords: readonly string[];
   readonly signal: AbortSignal;
-  readonly runCommand: (words: readonly string[], silent?: boolean) => Promise<StepOutcome>;
+  readonly runCommand: Surroundings['runCommand'];
   /** Called for what does not change the exit code, such as a program that failed after the backup. */
   readonly onProblem: (message: string) => void;
   readonly onStep: (profile: string, step: PlannedStep) => void;
@@ -138,7 +132,9 @@ export class ProfileRun {
       const start = new Date();
       this.#note(() => this.#records?.beginStep(this.#id, step.name, start.toISOString()));
       this.#context.onStep(this.#profile.name, step);
-      const { exitCode, message, summary } = await this.#context.runCommand(step.words);
+      const { exitCode, message, summary } = await this.#context.runCommand(step.words, {
+        labels: { profile: this.#profile.name, step: step.name },
+      });
       const durationMs = Date.now() - start.getTime();
       this.#progress.steps.push({ name: step.name, start: start.toISOString(), exitCode, durationMs });
       this.#progress.codes.push(exitCode);
@@ -193,7 +189,9 @@ export class ProfileRun {
   }
 
   async #writeMetrics(path: string, runs: readonly RunRecord[]): Promise<void> {
-    const stats = await this.#context.runCommand(['-p', this.#profile.name, '-q', '--json', 'stats'], true);
+    const stats = await this.#context.runCommand(['-p', this.#profile.name, '-q', '--json', 'stats'], {
+      silent: true,
+    });
     const { name: profile } = this.#profile;
     const text = formatMetrics({
       profile,
@@ -231,7 +229,7 @@ export class ProfileRun {
         this.#context.onProblem(`${this.#records!.path}:${line}: this line is damaged and was skipped`);
       return this.#records?.read(false, onDamage) ?? [];
     } catch (error) {
-      this.#context.onProblem(`the records of earlier runs cannot be read: ${(error as Error).message}`);
+      this.#context.onProblem((error as Error).message);
       return [];
     }
   }

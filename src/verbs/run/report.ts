@@ -5,7 +5,7 @@ import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';
 import { formatDuration } from '../../core/util/format-time.ts';
 import { quoteForShell } from '../../console/reports/init-report.ts';
-import type { Profile } from '../../console/settings/profile.ts';
+import type { PlannedProfiles } from '../../console/jobs/planned-profiles.ts';
 import { type PlannedStep, planSteps } from './run-plan.ts';
 import { describeRun } from './run-text.ts';
 
@@ -39,9 +39,10 @@ export function createRunReport(output: Output): RunReport {
 }
 
 /** Prints what would run. */
-export function reportPlan(output: Output, profiles: readonly Profile[], globalWords: readonly string[]): void {
+export function reportPlan(output: Output, { usable, refused }: PlannedProfiles, globalWords: readonly string[]): void {
   const directory = runsDirectory(process.env);
-  for (const profile of profiles) {
+  for (const { name, error } of refused) createRunReport(output).problem(name, error.message);
+  for (const profile of usable) {
     const runs = directory === undefined ? [] : new RunRecords(directory, profile.name).read(false);
     const steps = planSteps(profile, globalWords, runs);
     const { onlyIf = [], before = [], after = [] } = profile.table.run ?? {};

@@ -1,12 +1,13 @@
 import type { LdmError } from '../../core/errors.ts';
-import { exitCodeOfError } from '../../console/exit-codes.ts';
+import { EXIT_USAGE, exitCodeOfError } from '../../console/exit-codes.ts';
 import { type Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
-import type { CommandOutcome } from '../../console/command-runner.ts';
+import type { Surroundings } from '../../console/command-runner.ts';
 import { type RunRecord, runsDirectory } from '../../console/jobs/run-records.ts';
 import { keepPasswords } from '../../console/password/password-source.ts';
-import type { Profile } from '../../console/settings/profile.ts';
+import type { PlannedProfiles } from '../../console/jobs/planned-profiles.ts';
 import { ProfileRun } from './profile-run.ts';
+import { recordRefusal } from './refusal.ts';
 import { type PlannedStep, worstOf } from './run-plan.ts';
 
 /** Options that a run passes on to its steps. Any other one belongs in the profile. */
@@ -36,7 +37,7 @@ export function globalWordsOf(program: Command, verbose: number): string[] {
 interface RunOptions {
   readonly globalWords: readonly string[];
   readonly signal: AbortSignal;
-  readonly runCommand: (words: readonly string[], silent?: boolean) => Promise<CommandOutcome>;
+  readonly runCommand: Surroundings['runCommand'];
   readonly report: {
     problem(this: void, profile: string, message: string): void;
     step(this: void, profile: string, step: PlannedStep): void;
@@ -44,16 +45,22 @@ interface RunOptions {
   };
 }
 
-/** Runs the profiles one after the other. Returns the worst exit code. */
-export async function runProfiles(profiles: readonly Profile[], options: RunOptions): Promise<number> {
+/** Runs the profiles one after the other. One that is refused has failed. Returns the worst exit code. */
+export async function runProfiles({ usable, refused }: PlannedProfiles, options: RunOptions): Promise<number> {
   const { globalWords, signal, runCommand, report } = options;
+  const directory = runsDirectory(process.env);
   const codes: number[] = [];
   // Each step listens for failures of the streams.
   for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0);
+  for (const each of refused) {
+    const run = await recordRefusal(each, directory, (message) => report.problem(each.name, message));
+    report.run(each.name, run);
+    codes.push(run.exitCode ?? EXIT_USAGE);
+  }
   await keepPasswords(async () => {
-    for (const profile of profiles) {
+    for (const profile of usable) {
       const run = await new ProfileRun(profile, {
-        directory: runsDirectory(process.env),
+        directory,
         globalWords,
         signal,
         runCommand,
@@ -63,7 +70,7 @@ export async function runProfiles(profiles: readonly Profile[], options: RunOpti
       report.run(profile.name, run);
       codes.push(run.exitCode ?? 0);
       if (!signal.aborted) continue;
-      if (profile !== profiles.at(-1)) codes.push(exitCodeOfError(signal.reason as LdmError));
+      if (profile !== usable.at(-1)) codes.push(exitCodeOfError(signal.reason as LdmError));
       return;
     }
   });

@@ -141,11 +141,11 @@ function addSchedulerOptions(command: Command): Command {
 async function chosenJobs({ given, program }: Surroundings, names: string[], flags: ScheduleFlags) {
   const { all: isAll = false, systemd, cron } = flags;
   if (systemd === true && cron === true) throw new UsageError('--systemd and --cron cannot be combined');
-  const [{ jobsOf, schedulerFor }, { readPlannedProfiles }] = await Promise.all([
+  const [{ jobsOf, schedulerFor }, { readSoundProfiles }] = await Promise.all([
     import('./schedules.ts'),
     import('../../console/jobs/planned-profiles.ts'),
   ]);
-  const profiles = await readPlannedProfiles({ names, isAll, given, program });
+  const profiles = await readSoundProfiles({ names, isAll, given, program });
   const asked = systemd === true ? 'systemd' : cron === true ? 'cron' : undefined;
   return { jobs: jobsOf(profiles, isAll), scheduler: schedulerFor(asked) };
 }

@@ -78,7 +78,7 @@ export function addSchedule(scheduler: Scheduler, job: Job, onProblem: (message:
     schedule: schedule.text,
     by: scheduler.name,
     state: 'active',
-    lastRun: lastRun(profile),
+    lastRun: lastRun(profile, onProblem),
     nextRun: run,
   };
 }
@@ -101,7 +101,7 @@ export function removeSchedules(
 
 /** Lists what is scheduled, and what should be. */
 export async function listSchedules(program: Command, onProblem: (message: string) => void): Promise<ScheduleEntry[]> {
-  const jobs = await configuredJobs(program);
+  const jobs = await configuredJobs(program, onProblem);
   const found = schedulers().flatMap((scheduler) => listOf(scheduler, onProblem));
   const known = found.map((scheduled): ScheduleEntry => {
     const { profile, schedule, by } = scheduled;
@@ -111,12 +111,12 @@ export async function listSchedules(program: Command, onProblem: (message: strin
     );
     const parsed = scheduled.isActive ? parseSchedule(schedule) : undefined;
     const next = parsed === undefined ? undefined : nextRun(parsed, new Date());
-    return { profile, schedule, by, state, lastRun: lastRun(profile), nextRun: next };
+    return { profile, schedule, by, state, lastRun: lastRun(profile, onProblem), nextRun: next };
   });
   const absent = jobs
     .filter(({ profile }) => !found.some((each) => each.profile === profile))
     .map(({ profile, schedule }): ScheduleEntry => {
-      const last = lastRun(profile);
+      const last = lastRun(profile, onProblem);
       return { profile, schedule: schedule.text, by: undefined, state: 'absent', lastRun: last, nextRun: undefined };
     });
   return [...known, ...absent];
@@ -137,10 +137,19 @@ function stateOf(scheduled: Scheduled, job: Job | undefined): ScheduleState {
   return scheduled.isActive ? 'active' : 'inactive';
 }
 
-async function configuredJobs(program: Command): Promise<Job[]> {
+/** Leaves out profiles with a fault. */
+async function configuredJobs(program: Command, onProblem: (message: string) => void): Promise<Job[]> {
   const config = await readConfigFile(configPath(process.env));
   if (config === undefined) return [];
-  const profiles = Object.keys(config.profiles).map((name) => profileOf(config, name, program));
+  const profiles = Object.keys(config.profiles).flatMap((name) => {
+    try {
+      return [profileOf(config, name, program)];
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      onProblem(`${name}: ${error.message}`);
+      return [];
+    }
+  });
   return profiles
     .filter(({ table }) => table.run?.schedule !== undefined)
     .map((profile) => jobOf(profile, surroundings()));
@@ -157,7 +166,13 @@ function listOf(scheduler: Scheduler, onProblem: (message: string) => void): Sch
 }
 
 /** One that has begun and not ended may be under way, or may have been killed. */
-function lastRun(profile: string): RunRecord | undefined {
+function lastRun(profile: string, onProblem: (message: string) => void): RunRecord | undefined {
   const directory = runsDirectory(process.env);
-  return directory === undefined ? undefined : new RunRecords(directory, profile).read(true).at(-1);
+  try {
+    return directory === undefined ? undefined : new RunRecords(directory, profile).read(true).at(-1);
+  } catch (error) {
+    if (!(error instanceof LdmError)) throw error;
+    onProblem(error.message);
+    return undefined;
+  }
 }

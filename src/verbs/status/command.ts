@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../../console/command-runner.ts';
-import { EXIT_SUCCESS } from '../../console/exit-codes.ts';
+import { EXIT_FAILURE, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 
 export function defineStatus(program: Command, runner: CommandRunner): void {
@@ -14,8 +14,9 @@ export function defineStatus(program: Command, runner: CommandRunner): void {
           import('./read-status.ts'),
           import('./report.ts'),
         ]);
-        reportStatus(output, await readStatus(ofProgram));
-        return EXIT_SUCCESS;
+        const profiles = await readStatus(ofProgram);
+        reportStatus(output, profiles);
+        return profiles.some(({ recordsFault }) => recordsFault !== undefined) ? EXIT_FAILURE : EXIT_SUCCESS;
       }),
     );
 }

@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { UsageError } from '../../core/errors.ts';
+import { LdmError, UsageError } from '../../core/errors.ts';
 import { type RunRecord, RunRecords, hasSucceeded, runsDirectory } from '../../console/jobs/run-records.ts';
 import { configPath, readConfigFile } from '../../console/settings/config-file.ts';
 import { profileOf } from '../../console/settings/profile.ts';
@@ -21,6 +21,8 @@ export interface ProfileStatus {
   readonly freeBytes: number | undefined;
   /** What is wrong with the profile. */
   readonly fault: string | undefined;
+  /** Why the records of its runs cannot be read. Nothing is known of them then. */
+  readonly recordsFault: string | undefined;
 }
 
 /** @throws UsageError if there is no configuration file */
@@ -34,9 +36,10 @@ export async function readStatus(program: Command): Promise<ProfileStatus[]> {
   }
   const directory = runsDirectory(process.env);
   return Object.keys(config.profiles).map((profile) => {
-    const runs = directory === undefined ? [] : new RunRecords(directory, profile).readBeside();
+    const { runs, recordsFault } = runsOf(directory, profile);
     const known = {
       profile,
+      recordsFault,
       lastRun: runs.at(-1),
       lastBackup: runs.findLast(({ snapshotId }) => snapshotId !== undefined),
       lastCheck: runs.findLast((run) => hasSucceeded(run, 'check')),
@@ -51,6 +54,19 @@ export async function readStatus(program: Command): Promise<ProfileStatus[]> {
       return { ...known, repository: undefined, schedule: undefined, freeBytes: undefined, fault: error.message };
     }
   });
+}
+
+function runsOf(
+  directory: string | undefined,
+  profile: string,
+): Pick<ProfileStatus, 'recordsFault'> & { readonly runs: RunRecord[] } {
+  try {
+    const runs = directory === undefined ? [] : new RunRecords(directory, profile).readBeside();
+    return { runs, recordsFault: undefined };
+  } catch (error) {
+    if (!(error instanceof LdmError)) throw error;
+    return { runs: [], recordsFault: error.message };
+  }
 }
 
 /** Undefined for a place on another machine, and for a disk that is not there. */

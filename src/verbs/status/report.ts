@@ -23,15 +23,17 @@ export function reportStatus(output: Output, profiles: readonly ProfileStatus[])
 }
 
 function rowsOf(status: ProfileStatus): string[][] {
-  const { lastRun, lastBackup, lastCheck, schedule, freeBytes, repository, fault } = status;
+  const { lastRun, lastBackup, lastCheck, schedule, freeBytes, repository, fault, recordsFault } = status;
+  const none = recordsFault === undefined ? 'none' : 'unknown';
   return [
     ...(fault === undefined ? [] : [['fault', fault]]),
-    ['last run', describeLast(lastRun)],
+    ...(recordsFault === undefined ? [] : [['records', recordsFault]]),
+    ['last run', recordsFault === undefined ? describeLast(lastRun) : 'unknown'],
     [
       'last snapshot',
-      lastBackup === undefined ? 'none' : `${formatTime(lastBackup.start)}, ${shortId(lastBackup.snapshotId!)}`,
+      lastBackup === undefined ? none : `${formatTime(lastBackup.start)}, ${shortId(lastBackup.snapshotId!)}`,
     ],
-    ['last check', lastCheck === undefined ? 'none' : formatTime(lastCheck.start)],
+    ['last check', lastCheck === undefined ? none : formatTime(lastCheck.start)],
     ...(schedule === undefined ? [] : [['schedule', schedule]]),
     ...(repository === undefined ? [] : [['repository', repository]]),
     ...(freeBytes === undefined ? [] : [['free space', formatBytes(freeBytes)]]),
@@ -45,7 +47,7 @@ function describeLast(run: RunRecord | undefined): string {
 }
 
 function statusFields(status: ProfileStatus): Record<string, unknown> {
-  const { profile, repository, lastRun, lastBackup, lastCheck, schedule, freeBytes, fault } = status;
+  const { profile, repository, lastRun, lastBackup, lastCheck, schedule, freeBytes, fault, recordsFault } = status;
   return {
     profile,
     repository,
@@ -58,5 +60,6 @@ function statusFields(status: ProfileStatus): Record<string, unknown> {
     schedule,
     free_bytes: freeBytes,
     fault,
+    records_fault: recordsFault,
   };
 }

@@ -100,7 +100,7 @@ describe('profiles', () => {
     const { path } = stage.records();
     mkdirSync(path, { recursive: true });
     const { code, stderr } = await stage.ldm('overdue', 'home');
-    expect([code, stderr]).toEqual([2, expect.stringContaining('ldm: the records of home cannot be read')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('home: the records of runs in ')]);
     rmSync(path, { recursive: true });
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, 'damaged\n');

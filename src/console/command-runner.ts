@@ -116,7 +116,11 @@ export function createCommandRunner(runCommand: RunCommand = noCommand, changes:
           import('./heap-limits.ts'),
         ]);
         limitHeap();
-        const session = await openSession(globals, settings, runner.output);
+        const session = await openSession(
+          profile === undefined ? globals : { ...globals, profile: profile.name },
+          settings,
+          runner.output,
+        );
         try {
           runner.exitCode = await handler(session, ...(received as Arguments));
         } catch (error) {

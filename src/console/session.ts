@@ -34,6 +34,8 @@ export interface Session {
   readonly output: Output;
   /** The number of `-v` options. */
   readonly verbosity: number;
+  /** The name of the profile that is used. */
+  readonly profile: string | undefined;
   /** No repository was named, so the default place is used. */
   readonly isDefaultRepository: boolean;
   /** The user wants no encryption. */
@@ -91,6 +93,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
     },
     output,
     verbosity: options.verbose,
+    profile: options.profile,
     isDefaultRepository: settings.isDefaultRepository,
     isPlain,
     checksDirectory: settings.checksDirectory,

@@ -3,11 +3,12 @@ import { hostname } from 'node:os';
 import type { LdmError } from '../../core/errors.ts';
 import type { Surroundings } from '../../console/command-runner.ts';
 import { exitCodeOfError } from '../../console/exit-codes.ts';
+import { formatMetrics } from '../../console/jobs/metrics.ts';
 import { RunRecords, type RunRecord, type RunResult, type StepRecord } from '../../console/jobs/run-records.ts';
 import type { Profile } from '../../console/settings/profile.ts';
 import { unmetCondition } from './conditions.ts';
 import { HOOK_TIMEOUT_MS, runHook } from './hooks.ts';
-import { formatMetrics, writeMetrics } from './metrics.ts';
+import { writeMetrics } from './metrics-file.ts';
 import { type PingKind, formatMail, ping, sendMail } from './notices.ts';
 import { describeRun, numberOf, stringOf, variablesOf } from './run-text.ts';
 import { type PlannedStep, planSteps, stopsRun, worstOf } from './run-plan.ts';
@@ -192,9 +193,8 @@ export class ProfileRun {
     const stats = await this.#context.runCommand(['-p', this.#profile.name, '-q', '--json', 'stats'], {
       silent: true,
     });
-    const { name: profile } = this.#profile;
     const text = formatMetrics({
-      profile,
+      labels: { profile: this.#profile.name },
       runs,
       backup: this.#progress.backup,
       stats: stats.exitCode === 0 ? stats.summary : undefined,

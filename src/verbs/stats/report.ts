@@ -2,7 +2,11 @@ import type { ChainStatistics } from '../../core/ldm/chain-statistics.ts';
 import type { FileStatistics, HeldFor, StatsResult } from './stats.ts';
 import { zonesOf } from '../../core/util/format-time.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
+import { LdmError } from '../../core/errors.ts';
+import { formatMetrics } from '../../console/jobs/metrics.ts';
+import { type RunRecord, RunRecords, runsDirectory } from '../../console/jobs/run-records.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
+import type { Output } from '../../console/output/output.ts';
 import type { Session } from '../../console/session.ts';
 import { formatBar, formatSection, formatTable } from '../../console/output/tables.ts';
 import {
@@ -30,6 +34,31 @@ export function reportStats({ output, verbosity }: Session, stats: StatsResult):
     describeChains(stats),
   ];
   output.line(sections.join('\n\n'));
+}
+
+/** Prints metrics. Of a profile, those of its recorded runs are among them; what they do not have is left out. */
+export function reportMetrics({ output, profile, context }: Session, stats: StatsResult): void {
+  const runs = profile === undefined ? [] : endedRuns(output, profile);
+  const last = runs.findLast(({ snapshotId }) => snapshotId !== undefined);
+  const text = formatMetrics({
+    labels: profile === undefined ? { repository: context.backend.location } : { profile },
+    runs,
+    backup: { data_added: last?.addedBytes, data_added_packed: last?.storedBytes },
+    stats: statsFields(stats),
+  });
+  output.bytes(Buffer.from(text));
+}
+
+function endedRuns(output: Output, profile: string): RunRecord[] {
+  const directory = runsDirectory(process.env);
+  try {
+    const runs = directory === undefined ? [] : new RunRecords(directory, profile).readBeside();
+    return runs.filter(({ result }) => result !== 'running' && result !== 'skipped');
+  } catch (error) {
+    if (!(error instanceof LdmError)) throw error;
+    output.problem(`ldm: warning: ${error.message}`, 'notice', { kind: 'warning', message: error.message });
+    return [];
+  }
 }
 
 function describeData(stats: StatsResult): string {

@@ -1,18 +1,14 @@
-import { chmodSync } from 'node:fs';
-import { type RunRecord, hasSucceeded } from '../../console/jobs/run-records.ts';
-import { replaceFile } from '../../core/files/target/replace-file.ts';
-import { byteStringFromText } from '../../core/util/byte-string.ts';
-
-const METRICS_MODE = 0o644;
+import { type RunRecord, hasSucceeded } from './run-records.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What the metrics of a profile are computed from. */
+/** What the metrics of a profile or of a repository are computed from. */
 interface MetricSources {
-  readonly profile: string;
-  /** All runs, oldest first; the last one has just ended. */
+  /** Of all samples: the profile, or the repository. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Those that have ended, oldest first. */
   readonly runs: readonly RunRecord[];
-  /** The summary of `backup` in JSON, if it ran. */
+  /** The summary of the last `backup` in JSON, or what is known of it. */
   readonly backup: Fields | undefined;
   /** The JSON of `stats`, if the repository could be read. */
   readonly stats: Fields | undefined;
@@ -27,15 +23,8 @@ interface Metric {
 /** Returns the metrics in the text format of Prometheus, version 0.0.4. What is not known is left out. */
 export function formatMetrics(sources: MetricSources): string {
   return metricsOf(sources)
-    .map((metric) => formatMetric(metric, sources.profile))
+    .map((metric) => formatMetric(metric, sources.labels))
     .join('');
-}
-
-/** Writes the file so that a reader sees all of it or the one before. Anybody may read it. */
-export function writeMetrics(path: string, text: string): void {
-  replaceFile(byteStringFromText(path), Buffer.from(text), METRICS_MODE);
-  // The umask of a service may be 077, and the collector is another user.
-  chmodSync(path, METRICS_MODE);
 }
 
 function metricsOf({ runs, backup, stats }: MetricSources): Metric[] {
@@ -75,11 +64,11 @@ function endSeconds(run: RunRecord | undefined): number | undefined {
   return run === undefined ? undefined : (Date.parse(run.start) + (run.durationMs ?? 0)) / 1000;
 }
 
-function formatMetric({ name, help, samples }: Metric, profile: string): string {
+function formatMetric({ name, help, samples }: Metric, common: MetricSources['labels']): string {
   const lines = samples
     .filter(({ value }) => typeof value === 'number')
     .map(({ labels = {}, value }) => {
-      const pairs = Object.entries({ profile, ...labels }).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
+      const pairs = Object.entries({ ...common, ...labels }).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
       return `${name}{${pairs.join(',')}} ${String(value)}\n`;
     });
   return lines.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join('')}`;

@@ -77,6 +77,7 @@ const servers = [
   'bench/**/*',
   'places/rclone/rclone-repository',
   'integration/ceph',
+  'integration/example-servers',
   'integration/import-history',
   'integration/real-load-test',
   'integration/realm-servers',

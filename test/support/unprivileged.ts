@@ -8,7 +8,7 @@ import { initRepository } from '../../src/core/creating/init.ts';
 import { restore } from '../../src/verbs/restore/restore.ts';
 import { withTemporaryDirectory } from './temp-directory.ts';
 
-const NOBODY = 65_534;
+export const NOBODY = 65_534;
 
 export const isRoot: boolean = process.geteuid?.() === 0;
 /** Why a test is skipped for an ordinary user. CI runs those tests as root. */

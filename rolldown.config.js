@@ -18,6 +18,7 @@ const program = {
     // A step of the build, see package.json.
     'cli/write-man-pages': './src/cli/write-man-pages.ts',
     'workers/task-thread': './src/core/workers/task-thread.ts',
+    'workers/count-thread': './src/verbs/backup/count-thread.ts',
   },
   // Packages are bundled, unless an installation has them: those with native parts, and optional ones. So it has less than
   // half of the files and packages that it would have: of hash-wasm and ssh2, ldm needs 3 % of 5.7 MB.

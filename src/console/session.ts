@@ -11,6 +11,7 @@ import type { PasswordOptions, PasswordQuestions, PasswordSurroundings } from '.
 import { Places } from './settings/places.ts';
 import { startProgressDisplay } from './output/progress-display.ts';
 import { StoredMemory } from './repository-memory.ts';
+import { isSftpPlace } from '../places/place.ts';
 import { resolveLocation } from './settings/settings.ts';
 import type { Settings } from './settings/settings.ts';
 import type { GlobalOptions } from './settings/environment.ts';
@@ -70,7 +71,8 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
   const progress = createProgress();
   const notices = new NoticePrinter(output, options.verbose);
   const enabled = options.progress && !output.quiet;
-  const display = startProgressDisplay({ progress, output, enabled, fps: settings.progressFps });
+  const mayBeAsked = isSftpPlace(settings.repository);
+  const display = startProgressDisplay({ progress, output, enabled, fps: settings.progressFps, mayBeAsked });
   const passwordSurroundings: PasswordSurroundings = {
     environment: process.env,
     signal: interruptionSignal,

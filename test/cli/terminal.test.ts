@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { runLdm } from '../support/run-ldm.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
 import { makeEndlessHome } from './endless-backup.ts';
 import { RUN_TIMEOUT_MS, startLdmOnLostTerminal, startLdmOnTerminal } from './start-ldm.ts';
 import type { RunningLdm } from './start-ldm.ts';
@@ -48,6 +50,26 @@ async function askUntil(running: RunningLdm, pid: number, until: RegExp): Promis
   }
 }
 
+// oxlint-disable-next-line no-control-regex -- as above
+const STARTING = /\u001b\[1G.* starting/;
+
+/** A home with an encrypted repository whose password comes through a pipe, so that a backup waits for it. */
+async function makeWaitingHome(): Promise<{
+  readonly home: string;
+  readonly place: string;
+  readonly run: () => RunningLdm;
+}> {
+  const home = memoryDirectory();
+  const place = join(home, 'repository');
+  mkdirSync(join(home, 'work'));
+  writeFileSync(join(home, 'work', 'file'), 'content');
+  const created = await runLdm(['-r', place, 'init'], { env: { HOME: home, LDM_PASSWORD: 'secret' } });
+  expect(created.code).toBe(0);
+  expect(spawnSync('mkfifo', [join(home, 'fifo')]).status).toBe(0);
+  const args = ['-r', place, '--password-file', join(home, 'fifo'), 'backup', join(home, 'work')];
+  return { home, place, run: () => startLdmOnTerminal(args, { home }) };
+}
+
 describe('on a terminal', () => {
   beforeEach(({ skip }) => skip(!hasScript, 'script (of util-linux) is not installed'));
 
@@ -55,6 +77,18 @@ describe('on a terminal', () => {
     const text = await watchBackup([], SPINNER);
     expect(text).toMatch(COLOUR);
     expect(text).toContain('\u001b[?25h');
+  });
+
+  it('the spinner is there before the repository is opened, and finishes at the end', async () => {
+    const { home, run, place } = await makeWaitingHome();
+    const running = run();
+    // The password comes only afterwards.
+    await running.stdoutMatching(STARTING);
+    writeFileSync(join(home, 'fifo'), 'secret');
+    expect((await running.ended).code).toBe(0);
+    const text = await running.stdoutMatching(/snapshot [0-9a-f]{8} saved/);
+    expect(text).not.toMatch(/100 %|0:00 left/);
+    expect(readdirSync(join(place, 'snapshots'))).toHaveLength(1);
   });
 
   it('NO_COLOR takes the colours away from everything', async () => {

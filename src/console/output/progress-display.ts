@@ -25,6 +25,8 @@ interface ProgressDisplayOptions {
   readonly enabled: boolean;
   /** How often per second to show it, if the user has said that. */
   readonly fps: number | undefined;
+  /** A program that is started to reach the repository may ask on this terminal until the operation has begun. */
+  readonly mayBeAsked?: boolean;
 }
 
 interface Display extends ProgressDisplayOptions {
@@ -32,8 +34,13 @@ interface Display extends ProgressDisplayOptions {
   readonly isAscii: boolean;
 }
 
-/** Commands that finish sooner need no spinner, and its module takes time to load. */
-const SPINNER_DELAY_MS = 300;
+/**
+ * When the spinner begins, from the start of the process: a person waits no longer than 0.3 s for a sign, and its module
+ * takes time to load. Commands that finish sooner need none.
+ */
+const SPINNER_START_MS = 220;
+const SPINNER_DELAY_MS_MIN = 20;
+const SPINNER_POLL_MS = 100;
 /** Of the line on a terminal. People cannot read faster, so a higher rate changes nothing. */
 const TERMINAL_FPS = 10;
 /** Of `status` lines with `--json`. */
@@ -51,11 +58,11 @@ export function startProgressDisplay(options: ProgressDisplayOptions): ProgressD
   setStatusDescription(() =>
     output.json ? describeAsJson() : `ldm: ${formatStatus(progress, rate, { ascii: isAscii })}`,
   );
-  const isWanted = output.json || process.stderr.isTTY || options.fps !== undefined;
-  if (!options.enabled || !isWanted) {
+  const isWatched = output.json || process.stderr.isTTY || options.fps !== undefined;
+  if (!options.enabled || !(isWatched || isContinuousIntegration())) {
     return { stop: () => {}, suspendedDuring: async (work) => work() };
   }
-  progress.isShown = true;
+  progress.isShown = isWatched;
   return suspendable(() => {
     if (output.json) return startStatusLines(display, startedAt);
     return canRedraw() ? startSpinnerLater(display) : startPlainLines(display);
@@ -82,6 +89,11 @@ function suspendable(start: () => Drawing): ProgressDisplay {
       }
     },
   };
+}
+
+/** A job that prints nothing for minutes is taken for one that hangs, and is ended. */
+function isContinuousIntegration(): boolean {
+  return !['', '0', 'false'].includes(process.env['CI'] ?? '');
 }
 
 /** A terminal of unknown width has 0 columns, for which ora would clear lines forever. */
@@ -112,22 +124,43 @@ function repeat(intervalMs: number, action: () => void): Drawing {
 }
 
 function startSpinnerLater(display: Display): Drawing {
+  const { mayBeAsked = false, progress } = display;
   let isStopped = false;
-  let stopSpinner = (): void => {};
+  let stopDrawing = mayBeAsked ? startQuietLine(display) : (): void => {};
   const begin = async (): Promise<void> => {
+    if (mayBeAsked && progress.phase === '') return beginIn(SPINNER_POLL_MS);
     const { default: ora } = await import('ora');
-    if (!isStopped) stopSpinner = startSpinner(ora, display);
+    if (isStopped) return;
+    stopDrawing();
+    stopDrawing = startSpinner(ora, display);
   };
-  const timer = setTimeout(() => {
-    void begin();
-  }, SPINNER_DELAY_MS);
+  let timer: NodeJS.Timeout;
+  const beginIn = (delayMs: number): void => {
+    timer = setTimeout(() => void begin(), delayMs);
+  };
+  beginIn(Math.max(SPINNER_DELAY_MS_MIN, SPINNER_START_MS - performance.now()));
   return {
     stop: () => {
       isStopped = true;
       clearTimeout(timer);
-      stopSpinner();
+      stopDrawing();
     },
   };
+}
+
+/** A line that does not move, so that a program can ask for a password behind it. */
+function startQuietLine({ output }: Display): () => void {
+  process.stderr.write('connecting... ');
+  const clear = (): void => void process.stderr.write('\r\u001b[K');
+  const end = (): void => {
+    output.setStatusPause((write) => write());
+    clear();
+  };
+  output.setStatusPause((write) => {
+    end();
+    write();
+  });
+  return end;
 }
 
 function startSpinner(ora: typeof Ora, { progress, output, rate, isAscii, fps = TERMINAL_FPS }: Display): () => void {

@@ -21,24 +21,55 @@ export function formatStatus(
   speed: Speed,
   { columns = 1000, ascii = false }: StatusStyle = {},
 ): string {
-  const { filesDone, bytesDone, storedBytes, errorCount, unit = 'file' } = progress;
-  const { filesTotal, bytesTotal } = totalsOf(progress);
-  const { bytesPerSecond, secondsRemaining } = speed;
-  const share = shareOf(progress);
+  const { storedBytes, errorCount } = progress;
+  const isFinishing = isAtEnd(progress);
   const parts = [
-    ...(share === undefined ? [] : [`${Math.floor(share * 100)} %`]),
-    filesTotal === undefined
-      ? countNoun(filesDone, unit)
-      : `${formatCount(filesDone)} of ${countNoun(filesTotal, unit)}`,
-    formatBytes(bytesDone) + (bytesTotal === undefined ? '' : ` of ${formatBytes(bytesTotal)}`),
-    ...(bytesPerSecond === undefined ? [] : [`${formatBytes(Math.round(bytesPerSecond))}/s`]),
-    ...(secondsRemaining === undefined ? [] : [`${formatClock(secondsRemaining)} left`]),
+    ...(isFinishing ? doneParts(progress) : goalParts(progress, speed)),
     ...(storedBytes === 0 ? [] : [`${formatBytes(storedBytes)} stored`]),
     ...(errorCount === 0 ? [] : [countNoun(errorCount, 'problem')]),
   ];
-  const line = `${progress.phase || 'starting'}  ${parts.join(', ')}`;
-  const path = progress.currentFile === undefined ? '' : displayPath(shownPathOf(progress.currentFile));
+  const phase = isFinishing ? FINISHING : progress.phase || 'starting';
+  const line = hasBegun(progress) ? `${phase}  ${parts.join(', ')}` : phase;
+  const path = progress.currentFile === undefined || isFinishing ? '' : displayPath(shownPathOf(progress.currentFile));
   return line + shortenStart(path, columns - line.length - 2, ascii ? '...' : '…');
+}
+
+const FINISHING = 'finishing';
+
+/** Whether everything is read, so that only work of unknown length remains. */
+function isAtEnd(progress: Progress): boolean {
+  const { filesDone, filesTotal = filesDone, bytesDone, bytesTotal = 0 } = progress;
+  const isAllRead = bytesTotal > 0 && bytesDone === bytesTotal && filesDone === filesTotal;
+  return progress.phase === FINISHING || isAllRead;
+}
+
+function hasBegun(progress: Progress): boolean {
+  const { filesDone, filesTotal, bytesDone, bytesTotal, storedBytes, errorCount, isCounting } = progress;
+  const isAnythingDone = filesDone + bytesDone + storedBytes + errorCount > 0;
+  return isAnythingDone || isCounting === true || (filesTotal ?? bytesTotal) !== undefined;
+}
+
+function doneParts({ filesDone, bytesDone, unit = 'file' }: Progress): string[] {
+  return [countNoun(filesDone, unit), formatBytes(bytesDone)];
+}
+
+function goalParts(progress: Progress, { bytesPerSecond, secondsRemaining = 0 }: Speed): string[] {
+  const { filesTotal, bytesTotal } = totalsOf(progress);
+  const share = shareOf(progress);
+  const [files, bytes] = doneParts(progress);
+  const counted =
+    filesTotal === undefined
+      ? files
+      : `${formatCount(progress.filesDone)} of ${countNoun(filesTotal, progress.unit ?? 'file')}`;
+  return [
+    // What is left may have no bytes.
+    ...(share === undefined ? [] : [`${Math.min(99, Math.floor(share * 100))} %`]),
+    counted!,
+    bytes! + (bytesTotal === undefined ? '' : ` of ${formatBytes(bytesTotal)}`),
+    ...(progress.isCounting === true ? ['counting...'] : []),
+    ...(bytesPerSecond === undefined ? [] : [`${formatBytes(Math.round(bytesPerSecond))}/s`]),
+    ...(secondsRemaining === 0 ? [] : [`${formatClock(secondsRemaining)} left`]),
+  ];
 }
 
 /** Returns the same as JSON fields, named as in restic's `status` message. */

@@ -11,6 +11,8 @@ export interface Progress {
   filesTotal: number | undefined;
   bytesDone: number;
   bytesTotal: number | undefined;
+  /** Whether the totals are still being counted. */
+  isCounting?: boolean;
   /** Bytes written to the repository. */
   storedBytes: number;
   errorCount: number;

@@ -1,15 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import { CorruptDataError, InstallationError, LdmError } from '../errors.ts';
-import { nativeCalls } from '../files/native/native.ts';
+import { startedAsBatch } from '../files/native/batch-policy.ts';
 import type { QueuedTask } from './queued-task.ts';
 import { END_MESSAGE, claim, resetClaim, transferredBy } from './task-messages.ts';
 import type { TaskMessage, TaskReply } from './task-messages.ts';
 
 /** Maximum number of stealable tasks without a reply; a stolen task counts until the thread skips it. */
 const SLOT_COUNT = 16;
-/** Scheduling policies of Linux; see sched(7). */
-const SCHED_OTHER = 0;
-const SCHED_BATCH = 3;
 /** A thread produces little garbage, but by default V8 would reserve 16 MiB for it. */
 const YOUNG_MEBIBYTES_MAX = 2;
 
@@ -147,20 +144,4 @@ function errorOf({ kind, message, hint }: NonNullable<TaskReply['failure']>): Er
   if (kind === 'corrupt') return new CorruptDataError(message, details);
   if (kind === 'installation') return new InstallationError(message, details);
   return kind === 'expected' ? new LdmError(message, details) : new Error(message);
-}
-
-/**
- * Starts a thread with the policy SCHED_BATCH, which it inherits from the thread that starts it. A batch thread that
- * wakes up does not take the core from the main thread, which feeds all others; with more threads than cores, every
- * task that is sent would otherwise do that. The share of the processor stays the same, unlike with a lower priority.
- */
-function startedAsBatch<T>(start: () => T): T {
-  const native = process.platform === 'linux' ? nativeCalls() : undefined;
-  // Keep a policy that was set for this process.
-  if (native?.schedulingPolicy() !== SCHED_OTHER || !native.setSchedulingPolicy(SCHED_BATCH)) return start();
-  try {
-    return start();
-  } finally {
-    native.setSchedulingPolicy(SCHED_OTHER);
-  }
 }

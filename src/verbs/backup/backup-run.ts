@@ -11,6 +11,7 @@ import { chunkerOf } from '../../core/saving/chunker-of.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { AttributeSource } from '../../core/sources/attribute-source.ts';
+import { beginPhase } from '../../core/session/progress.ts';
 import { BackupTally } from '../../core/saving/backup-tally.ts';
 import { Continuation } from './continuation.ts';
 import type { Recording } from './continuation.ts';
@@ -190,7 +191,7 @@ export class BackupRun {
       await chunks.abandon().catch(() => undefined);
       throw error;
     } finally {
-      scan?.stop();
+      await scan?.stop();
     }
   }
 
@@ -200,9 +201,14 @@ export class BackupRun {
     parent: ParentSnapshot | undefined,
   ): Promise<Uint8Array> {
     const { context, options, plan, time } = this.#given;
-    if (options.stream === undefined) return await new TreeBuilder(plan, services).run(parent);
-    const keepsUnchanged = options.skipIfUnchanged === true;
-    return await storeStream(options.stream, plan, parent, { ...services, context, content, time, keepsUnchanged });
+    beginPhase(context.progress, 'backing up');
+    try {
+      if (options.stream === undefined) return await new TreeBuilder(plan, services).run(parent);
+      const keepsUnchanged = options.skipIfUnchanged === true;
+      return await storeStream(options.stream, plan, parent, { ...services, context, content, time, keepsUnchanged });
+    } finally {
+      beginPhase(context.progress, 'finishing');
+    }
   }
 
   #announceTotals(parent: ParentSnapshot | undefined): ReturnType<typeof announceTotals> {

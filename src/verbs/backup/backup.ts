@@ -51,7 +51,6 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const opened = await repository.openState({ offlineIsAbsent: options.storesOffline });
     assertCondemnationsReadable(opened.listing.condemned);
     warnOfDamage(context, opened);
-    beginPhase(context.progress, 'backing up');
     const { repositoryId } = repository.config;
     const ownRepository = new OwnRepository({ repositoryId, place: context.backend.localDirectory, base: plan.base });
     const sources = { plan, exclusion, ownRepository, problems, onProblem };

@@ -4,6 +4,7 @@ import { isAsciiOnly } from '../../../src/console/output/locale.ts';
 import { ProgressRate } from '../../../src/console/output/progress-rate.ts';
 import { formatStatus, statusFields } from '../../../src/console/output/status.ts';
 import type { Speed } from '../../../src/console/output/status.ts';
+import { createProgress } from '../../../src/core/session/progress.ts';
 import type { Progress } from '../../../src/core/session/progress.ts';
 import { byteStringFromBytes, byteStringFromText } from '../../../src/core/util/byte-string.ts';
 import type { ByteString } from '../../../src/core/util/byte-string.ts';
@@ -78,6 +79,29 @@ describe('formatStatus', () => {
     const plain = formatStatus(long, UNKNOWN_SPEED, { columns: 110, ascii: true });
     expect(plain).toHaveLength(110);
     expect(plain).toMatch(/ \.\.\.x+\/end$/);
+  });
+
+  it('says that the goal is being counted', () => {
+    const counting = { ...progress, filesTotal: undefined, bytesTotal: undefined, errorCount: 0, isCounting: true };
+    const line = formatStatus({ ...counting, storedBytes: 0, currentFile: undefined }, UNKNOWN_SPEED);
+    expect(line).toBe('storing  1,234 files, 1.5 KiB, counting...');
+  });
+
+  it('says nothing but the phase before anything is known', () => {
+    const idle = { ...createProgress(), phase: 'opening' };
+    expect(formatStatus(idle, UNKNOWN_SPEED)).toBe('opening');
+    expect(formatStatus(createProgress(), UNKNOWN_SPEED)).toBe('starting');
+  });
+
+  it('finishes instead of standing at 100 % with no time left', () => {
+    const none = { bytesPerSecond: 10, secondsRemaining: 0 };
+    const all = { ...progress, errorCount: 0, bytesDone: 3072, filesDone: 5678 };
+    const finishing = 'finishing  5,678 files, 3.0 KiB, 1.0 KiB stored';
+    expect(formatStatus(all, none)).toBe(finishing);
+    expect(formatStatus({ ...all, filesTotal: 6000, phase: 'finishing' }, none)).toBe(finishing);
+    // Files without content are left.
+    const almost = formatStatus({ ...all, filesDone: 5000 }, none);
+    expect(almost).toContain('storing  99 %, 5,000 of 5,678 files, 3.0 KiB of 3.0 KiB, 10 B/s, 1.0 KiB stored');
   });
 
   it('says the speed and the time left', () => {

@@ -38,6 +38,7 @@ import { defineRewrite } from '../verbs/rewrite/command.ts';
 import { defineRun } from '../verbs/run/command.ts';
 import { defineSchedule } from '../verbs/schedule/command.ts';
 import { defineServe } from '../verbs/serve/command.ts';
+import { defineSetup } from '../verbs/setup/command.ts';
 import { defineShow } from '../verbs/snapshots/show-command.ts';
 import { defineSnapshots } from '../verbs/snapshots/command.ts';
 import { defineStatus } from '../verbs/status/command.ts';
@@ -49,6 +50,7 @@ import { defineVersion } from '../verbs/version/command.ts';
 
 /** All verbs, in the order of the help below each heading. */
 export const VERBS: readonly Verb[] = [
+  { heading: 'Everyday', define: defineSetup, page: 'automation.md#set-up-by-questions-ldm-setup' },
   { heading: 'Everyday', define: defineInit },
   { heading: 'Everyday', define: defineBackup },
   { heading: 'Everyday', define: defineSnapshots },

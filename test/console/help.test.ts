@@ -52,6 +52,7 @@ describe('help', () => {
       'run',
       'schedule',
       'serve',
+      'setup',
       'show',
       'snapshots',
       'stats',

@@ -6,16 +6,18 @@ import { HOME, type RunStage, setRunStage } from './run-stage.ts';
 import { runLdmHere } from './run-ldm-here.ts';
 import type { RunLdmResult } from './run-ldm.ts';
 
-/** A `crontab` as POSIX describes it, whose file is `crontab` in @. */
+/** A `crontab` as POSIX describes it, whose file is `crontab` in @. The file `broken` there makes it fail. */
 const CRONTAB = `#!/bin/sh
+if test -e @/broken; then echo "Broken." >&2; exit 1; fi
 case $1 in
 -l) if test -e @/crontab; then cat @/crontab; else echo "no crontab for root" >&2; exit 1; fi ;;
 -) cat > @/crontab.new && mv @/crontab.new @/crontab ;;
 esac
 `;
 
-/** A `systemctl` that notes its words. What the file `refused` matches fails, and no timer is active that was not started. */
+/** A `systemctl` that notes its words, and can be broken too. What the file `refused` matches fails, and no timer is active that was not started. */
 const SYSTEMCTL = `#!/bin/sh
+if test -e @/broken; then echo "Broken." >&2; exit 1; fi
 echo "$*" >> @/systemctl
 if test -e @/refused && echo "$*" | grep -qf @/refused; then echo "Refused." >&2; exit 1; fi
 `;
@@ -37,19 +39,24 @@ export interface ScheduleStage extends RunStage {
 
 export const SCHEDULED: string = `${HOME}[profiles.home.run]\nschedule = "Mon..Fri 12:30"\n`;
 
-/** `toml`: as for `setRunStage`. The user is an ordinary one, whoever runs the test. */
-export async function setScheduleStage(toml: string, without: readonly string[] = []): Promise<ScheduleStage> {
-  const stage = await setRunStage(toml);
-  const at = (...names: string[]): string => join(stage.place, ...names);
-  mkdirSync(at('bin'));
+/** Puts the stand-ins into the directory `bin` of a place. */
+export function placeSchedulers(place: string, without: readonly string[] = []): void {
+  mkdirSync(join(place, 'bin'));
   for (const [name, text] of [
     ['crontab', CRONTAB],
     ['systemctl', SYSTEMCTL],
   ] as const) {
     if (without.includes(name)) continue;
-    writeFileSync(at('bin', name), text.replaceAll('@', stage.place));
-    chmodSync(at('bin', name), 0o755);
+    writeFileSync(join(place, 'bin', name), text.replaceAll('@', place));
+    chmodSync(join(place, 'bin', name), 0o755);
   }
+}
+
+/** `toml`: as for `setRunStage`. The user is an ordinary one, whoever runs the test. */
+export async function setScheduleStage(toml: string, without: readonly string[] = []): Promise<ScheduleStage> {
+  const stage = await setRunStage(toml);
+  const at = (...names: string[]): string => join(stage.place, ...names);
+  placeSchedulers(stage.place, without);
   const geteuid = process.geteuid!;
   process.geteuid = () => 1000;
   onTestFinished(() => void (process.geteuid = geteuid));

@@ -23,3 +23,10 @@ export function expandHome(path: string): string {
   }
   return join(home, path.slice(2));
 }
+
+/** Writes a path below the home directory with `~/`. */
+export function withTilde(path: string): string {
+  const home = homeDirectory();
+  const start = home === undefined || home === '/' ? undefined : join(home, '/');
+  return start !== undefined && path.startsWith(start) ? `~/${path.slice(start.length)}` : path;
+}

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { ReadStream } from 'node:tty';
 import { CancelledError, NoPasswordError } from '../../core/errors.ts';
-import { TypedLine } from './typed-line.ts';
+import { ShownLine, TypedLine } from './typed-line.ts';
 import type { TypedState } from './typed-line.ts';
 
 const NEW_ATTEMPTS = 3;
@@ -32,6 +32,16 @@ export async function askNewPassword(question: string, signal: AbortSignal): Pro
   }
 }
 
+/** Asks for something that may be seen. The terminal shows and edits the line itself, and Ctrl+C is a signal. */
+export async function askText(question: string, signal: AbortSignal): Promise<string> {
+  signal.throwIfAborted();
+  const line = new ShownLine();
+  writeToTerminal(question);
+  if ((await readLine(process.stdin, line, signal)) === 'complete') return line.text();
+  writeToTerminal('\n');
+  throw new CancelledError('SIGINT');
+}
+
 /** Reads one line in raw mode, in which the terminal shows nothing and Ctrl+C is a byte like any other. */
 async function askLine(question: string, signal: AbortSignal): Promise<Buffer> {
   signal.throwIfAborted();
@@ -53,7 +63,7 @@ async function askLine(question: string, signal: AbortSignal): Promise<Buffer> {
   }
 }
 
-async function readLine(terminal: ReadStream, line: TypedLine, signal: AbortSignal): Promise<TypedState> {
+async function readLine(terminal: ReadStream, line: Pick<TypedLine, 'take'>, signal: AbortSignal): Promise<TypedState> {
   let stop = (): void => undefined;
   try {
     return await new Promise<TypedState>((resolve, reject) => {

@@ -72,3 +72,19 @@ export class TypedLine {
     }
   }
 }
+
+/** A line that the terminal itself shows and edits. */
+export class ShownLine {
+  readonly #parts: Buffer[] = [];
+
+  /** As `TypedLine` does. */
+  take(typed: Uint8Array): ReturnType<TypedLine['take']> {
+    const end = typed.indexOf(CONTROL.lineFeed);
+    this.#parts.push(Buffer.from(end < 0 ? typed : typed.subarray(0, end)));
+    return end < 0 ? { state: 'incomplete', takenCount: typed.length } : { state: 'complete', takenCount: end + 1 };
+  }
+
+  text(): string {
+    return Buffer.concat(this.#parts).toString();
+  }
+}

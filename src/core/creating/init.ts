@@ -226,7 +226,8 @@ export async function initRepositoryIfMissing(
   }
 }
 
-async function findRepository({ backend }: OperationContext): Promise<ExistingRepository | undefined> {
+/** Returns the repository at a place, as far as it can be read without a password; undefined if there is none. */
+export async function findRepository({ backend }: Pick<OperationContext, 'backend'>): Promise<ExistingRepository | undefined> {
   if (!(await repositoryExists(backend))) return undefined;
   const { repositoryId, isEncrypted, isAppendOnly, isInRealm } = (await inspectConfigHeads(backend)).head;
   return { repositoryId, location: backend.location, isEncrypted, isAppendOnly, isInRealm };

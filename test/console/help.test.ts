@@ -85,7 +85,7 @@ describe('help', () => {
   it('goes to stdout with exit 0 when it is asked for', async () => {
     const asked = await runLdm(['--help']);
     expect(asked.code).toBe(0);
-    expect(asked.stdout).toMatch(/^Everyday:\n {2}init .*^Inside:\n {2}filter /ms);
+    expect(asked.stdout).toMatch(/^Everyday:\n {2}setup .*^Inside:\n {2}filter /ms);
     expect((await runLdm(['help'])).stdout).toBe(asked.stdout);
     expect((await runLdm(['help', 'backup'])).stdout).toContain('Usage: ldm backup');
     expect((await runLdm(['help', 'filter', 'plan'])).stdout).toContain('Usage: ldm filter plan');

@@ -26,7 +26,7 @@ export async function startDaemon(
     child.kill(signal);
     await ended;
   });
-  child.stderr!.on('data', (bytes: Buffer) => (messages += bytes.toString()));
+  child.stderr.on('data', (bytes: Buffer) => (messages += bytes.toString()));
   await waitUntil(() => messages.includes(ready) || hasEnded, `the start of ${program}`);
   if (!messages.includes(ready)) throw new ServerEndedError(messages);
 }

@@ -71,8 +71,7 @@ export async function makeProcessScenario(): Promise<ProcessScenario> {
       expect(result.code, `${args.join(' ')}\n${result.stdout}`).toBe(0);
       return result;
     };
-  const start = (...args: readonly string[]): RunningLdm =>
-    startLdm(args, { home, env: surroundings.env });
+  const start = (...args: readonly string[]): RunningLdm => startLdm(args, { home, env: surroundings.env });
   const backUp =
     (inner: ProcessScenario['run']): ProcessScenario['backup'] =>
     async (directory, ...args) => {

@@ -227,7 +227,8 @@ export async function initRepositoryIfMissing(
 }
 
 /** Returns the repository at a place, as far as it can be read without a password; undefined if there is none. */
-export async function findRepository({ backend }: Pick<OperationContext, 'backend'>): Promise<ExistingRepository | undefined> {
+export async function findRepository(at: Pick<OperationContext, 'backend'>): Promise<ExistingRepository | undefined> {
+  const { backend } = at;
   if (!(await repositoryExists(backend))) return undefined;
   const { repositoryId, isEncrypted, isAppendOnly, isInRealm } = (await inspectConfigHeads(backend)).head;
   return { repositoryId, location: backend.location, isEncrypted, isAppendOnly, isInRealm };

@@ -81,8 +81,8 @@ export class GroupedBackend implements Backend {
   }
 
   async listNames(directory: string): Promise<ListedName[]> {
-    const isShared = directory === 'packs' || SHARED_DIRECTORIES.includes(directory);
-    return (isShared ? undefined : await this.#metadata.listNames?.(directory)) ?? (await this.list(directory));
+    const isInGroups = directory === 'packs' || SHARED_DIRECTORIES.includes(directory);
+    return (isInGroups ? undefined : await this.#metadata.listNames?.(directory)) ?? (await this.list(directory));
   }
 
   async sizeOf(name: string): Promise<number | undefined> {

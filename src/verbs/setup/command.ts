@@ -45,7 +45,7 @@ const ACCEPTED = new Set(['repo', 'profile', 'json', 'quiet', 'verbose', 'progre
 export function defineSetup(program: Command, runner: CommandRunner): void {
   program
     .command('setup')
-    .description('Ask what to back up, where to and how often, and set all of it up.')
+    .description('Ask what to back up, where to and how often; set all of that up.')
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',

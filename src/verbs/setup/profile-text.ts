@@ -80,12 +80,8 @@ async function extendedText(path: string, name: string, content: ProfileContent,
   const [fault] = findFaults(config, program);
   if (fault !== undefined) throw cannotAdd(name, fault.error.message);
   const { options } = profileOf(config, name, program).table;
-  // [defaults] may contradict what the user has answered.
-  const inherited = ['passwordFile', 'passwordCommand'].filter((key) => options[key] !== undefined);
-  if (inherited.length > 1 || options['encryption'] === false) {
-    const what = inherited.length > 1 ? 'another source of the password' : 'no-encryption';
-    throw cannotAdd(name, `[defaults] has ${what}`);
-  }
+  // `[defaults]` may contradict what the user has answered.
+  if (options['encryption'] === false) throw cannotAdd(name, '[defaults] has no-encryption');
   return text;
 }
 

@@ -195,7 +195,7 @@ schedule = "Mon..Fri 12:30"
     const names = stage.names();
     const { shown, code } = await stage.setUp(NEW);
     expect(code, shown).toBe(2);
-    expect(shown).toContain('[defaults] has another source of the password');
+    expect(shown).toContain('[profiles.home] password-file cannot be combined with password-command');
     expect(stage.names()).toEqual(names);
   });
 });

@@ -38,7 +38,7 @@ interface Display extends ProgressDisplayOptions {
  * When the spinner begins, from the start of the process: a person waits no longer than 0.3 s for a sign, and its module
  * takes time to load. Commands that finish sooner need none.
  */
-const SPINNER_START_MS = 220;
+const SPINNER_START_MS = 160;
 const SPINNER_DELAY_MS_MIN = 20;
 const SPINNER_POLL_MS = 100;
 /** Of the line on a terminal. People cannot read faster, so a higher rate changes nothing. */

@@ -202,13 +202,13 @@ export class BackupRun {
   ): Promise<Uint8Array> {
     const { context, options, plan, time } = this.#given;
     beginPhase(context.progress, 'backing up');
-    try {
-      if (options.stream === undefined) return await new TreeBuilder(plan, services).run(parent);
-      const keepsUnchanged = options.skipIfUnchanged === true;
-      return await storeStream(options.stream, plan, parent, { ...services, context, content, time, keepsUnchanged });
-    } finally {
-      beginPhase(context.progress, 'finishing');
-    }
+    const keepsUnchanged = options.skipIfUnchanged === true;
+    const tree =
+      options.stream === undefined
+        ? await new TreeBuilder(plan, services).run(parent)
+        : await storeStream(options.stream, plan, parent, { ...services, context, content, time, keepsUnchanged });
+    beginPhase(context.progress, 'finishing');
+    return tree;
   }
 
   #announceTotals(parent: ParentSnapshot | undefined): ReturnType<typeof announceTotals> {

@@ -7,7 +7,7 @@ import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
 import type { CountOrder } from './count-thread.ts';
 import type { CountScope, SourceTotals } from './source-count.ts';
 
-/** A short backup is done before a thread has started (40 ms of processor time), and its goal would not be seen. */
+/** A short backup is done before a thread has started (80 ms of processor time). */
 const START_DELAY_MS = 200;
 const RULES: Readonly<Record<keyof ExclusionOptions, true>> = {
   exclude: true,

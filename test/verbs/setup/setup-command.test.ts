@@ -159,8 +159,9 @@ schedule = "Mon..Fri 12:30"
 
   it('uses a repository that is there, whose password it asks for', async () => {
     const stage = setSetupStage();
-    await failedSetup(stage);
-    rmSync(stage.at('.config'), { recursive: true });
+    writeFileSync(stage.at('secret'), PASSWORD, { mode: 0o600 });
+    const created = await stage.ldm('-r', stage.at('repository'), '--password-file', stage.at('secret'), 'init');
+    expect(created.code).toBe(0);
     const { shown, code } = await stage.setUp([
       ['Name of the profile', '\n'],
       ['What to back up', 'documents\n'],

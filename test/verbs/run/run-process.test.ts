@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
 import { HOME, type RunStage, setRunStage } from '../../support/run-stage.ts';
 import { runLdm } from '../../support/run-ldm.ts';
@@ -117,7 +117,7 @@ it('SIGTERM before the steps is no success, even if no step is due', async () =>
 });
 
 it('what a program of the profile has started is ended with it, even if it ignores SIGTERM', async () => {
-  const stubborn = `trap "" TERM; echo $$ > @/pid; echo waiting >> @/log; exec sleep 1000`;
+  const stubborn = `trap "" TERM; echo $$ > @/pid; echo waiting >> @/log; exec sleep 1000 >/dev/null 2>&1`;
   const stage = await setRunStage(
     `${HOME}[profiles.home.run]\nbefore = [["sh", "-c", 'sh -c "$0" & wait', '${stubborn}']]\nafter = [note(after)]\n`,
   );
@@ -130,7 +130,10 @@ it('what a program of the profile has started is ended with it, even if it ignor
   // Until its parent has asked for its exit code, it is a zombie.
   const isGone = (): boolean =>
     !existsSync(`/proc/${pid}/cmdline`) || readFileSync(`/proc/${pid}/cmdline`).length === 0;
-  await waitUntil(isGone, 'the end of what the program has started');
+  onTestFinished(() => {
+    if (!isGone()) process.kill(Number(pid), 'SIGKILL');
+  });
+  await waitUntil(isGone, 'the end of what the program has started', 30_000);
 });
 
 it('what a program of the profile leaves behind goes on if the program ends by itself', async () => {
@@ -140,5 +143,5 @@ it('what a program of the profile leaves behind goes on if the program ends by i
   );
   expect(await stage.ldm('run', 'home')).toMatchObject({ code: 0 });
   writeFileSync(join(stage.place, 'go'), '');
-  await waitUntil(() => stage.log().includes('left'), 'what the program has left behind');
+  await waitUntil(() => stage.log().includes('left'), 'what the program has left behind', 30_000);
 });

@@ -21,7 +21,7 @@ const read = (
 async function backedUp(seed: number): Promise<{ source: string; repository: string; target: string }> {
   const directory = temporaryDirectory();
   const [source, repository] = [join(directory, 'source'), join(directory, 'repository')];
-  makeRandomTree(source, { seed });
+  makeRandomTree(source, { seed, fileSizeBytesMax: 1 << 19 });
   writeFileSync(join(source, 'numbers'), Array.from({ length: 400_000 }, (_, number) => `${number}\n`).join(''));
   for (const words of [
     ['init', '--no-encryption'],

@@ -63,7 +63,7 @@ function sectionOf(command: Command, level: string, page?: string): string {
   const notes = notesOf(command);
   return [
     `${level} ldm ${name}\n`,
-    `${code(`ldm ${name} ${command.usage()}`)}\n`,
+    `\`ldm ${name} ${command.usage()}\`\n`,
     `${escaped(command.description())}${page === undefined ? '' : ` [More](${page})`}\n`,
     tableOf(
       'argument',
@@ -103,6 +103,7 @@ function notesOf(command: Command): string {
     .trim();
 }
 
+/** In a table, where a bar needs a backslash even in code. */
 function code(text: string): string {
   return text === '' ? '' : `\`${text.trim().replaceAll('|', '\\|')}\``;
 }
@@ -110,6 +111,7 @@ function code(text: string): string {
 /** Escapes what Markdown or a table would interpret, except between backticks. */
 function escaped(text: string): string {
   return text
+    .replaceAll(/^(?=[+#-])/gm, '\\')
     .split(/(`[^`]*`)/)
     .map((part) => (part.startsWith('`') ? part.replaceAll('|', '\\|') : part.replaceAll(/[*_<>|[\]~]/g, '\\$&')))
     .join('');

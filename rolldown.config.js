@@ -16,7 +16,7 @@ const program = {
     'filters/index': './src/filters/family/index.ts',
     'cli/main': './src/cli/main.ts',
     // A step of the build, see package.json.
-    'cli/write-man-pages': './src/cli/write-man-pages.ts',
+    'cli/write-build-files': './src/cli/write-build-files.ts',
     'workers/task-thread': './src/core/workers/task-thread.ts',
     'workers/count-thread': './src/verbs/backup/count-thread.ts',
   },
@@ -42,11 +42,16 @@ const program = {
     // One file for everything that every command with a repository needs. Reports and operations stay separate files.
     codeSplitting: {
       groups: [
-        // A group includes its imports, but `ldm version` needs only these two.
+        // A group includes its imports, but `ldm version` needs only these two, and `ldm complete` often only the next one.
         { name: 'errors', test: /\/src\/core\/errors/, priority: 3 },
         {
           name: 'start',
           test: /\/src\/(cli\/exit|console\/(exit-codes|signals|version)|core\/util\/version)\.ts/,
+          priority: 2,
+        },
+        {
+          name: 'completing',
+          test: /\/src\/(verbs\/completion\/completing|console\/(settings\/directories|input\/paths|password\/split-words))\.ts/,
           priority: 2,
         },
         {

@@ -21,7 +21,7 @@ const rooms = JSON.parse(readFileSync(join(root, 'tools/house/rooms.json'), 'utf
 
 /** Files that no other file needs to import: where a program or a thread begins, and the reference that tests compare with. */
 const entryPattern =
-  /^src\/(index|filters\/family\/index|cli\/(main|write-man-pages)|core\/chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/;
+  /^src\/(index|filters\/family\/index|cli\/(main|write-build-files)|core\/chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/;
 
 interface SourceFile {
   readonly path: string;

@@ -20,12 +20,32 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // An interrupted operation may leave timers and threads behind, which would keep the process alive.
 const isVersion = words.length === 1 && VERSION_WORDS.has(words[0]!);
 const isPlain = process.env['LDM_JSON'] === undefined;
-await endProcess(isVersion && isPlain ? await printVersion() : await run(isVersion ? ['version'] : words));
+await endProcess(
+  isVersion && isPlain
+    ? await printVersion()
+    : words[0] === 'complete' && (await answerShell())
+      ? EXIT_SUCCESS
+      : await run(isVersion ? ['version'] : words),
+);
 
 async function printVersion(): Promise<number> {
   process.stdout.write(`${describeVersion()}\n`);
   await settleOutput(undefined);
   return await reportLostOutput(EXIT_SUCCESS, undefined);
+}
+
+/** Returns false if only the program can answer. A person waits at each TAB: loading the program takes 90 ms more. */
+async function answerShell(): Promise<boolean> {
+  try {
+    const { answerQuickly } = await import('../verbs/completion/completing.ts');
+    const answer = await answerQuickly(words);
+    if (answer === undefined) return false;
+    process.stdout.write(answer);
+  } catch {
+    return false;
+  }
+  await settleOutput(undefined);
+  return true;
 }
 
 async function run(commandLine: readonly string[]): Promise<number> {

@@ -11,6 +11,7 @@ import { formatHelpFooter } from '../../src/console/options/help-footer.ts';
 import type { Verb } from '../../src/console/verb.ts';
 import { complete } from '../../src/verbs/completion/candidates.ts';
 import { readCommandLine } from '../../src/verbs/completion/command-line.ts';
+import { grammarOf } from '../../src/verbs/completion/grammar.ts';
 import { commandsPage } from '../support/commands-page.ts';
 import { jsonPage } from '../support/json-page.ts';
 import { commandSchemas } from '../support/json-schemas.ts';
@@ -46,7 +47,7 @@ it('has a man page with its options and exit codes', () => {
 
 it('is completed, and so are its options', () => {
   const candidatesOf = (...words: string[]): unknown =>
-    complete(readCommandLine(program, words))
+    complete(readCommandLine(grammarOf(program), words))
       .candidates.map(({ value }) => value)
       .filter((value) => value.startsWith(words.at(-1)!));
   expect(candidatesOf('wei')).toEqual(['weigh']);

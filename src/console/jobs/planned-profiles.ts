@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import type { Surroundings } from '../command-runner.ts';
-import { type ConfigFile, configPath, readConfigFile } from '../settings/config-file.ts';
+import { type ConfigFile, readConfigFile } from '../settings/config-file.ts';
+import { configPath } from '../settings/directories.ts';
 import { readVariable } from '../settings/environment.ts';
 import { type Profile, noSuchProfile, profileOf } from '../settings/profile.ts';
 import type { StepName } from '../settings/run-settings.ts';

@@ -7,7 +7,7 @@ import { replaceFile } from '../../core/files/target/replace-file.ts';
 import { byteStringFromText } from '../../core/util/byte-string.ts';
 import { type Unlock, tryLockFile } from '../../core/util/file-lock.ts';
 import { makeDirectories } from '../../core/util/make-directories.ts';
-import { xdgDirectory } from '../settings/settings.ts';
+import { xdgDirectory } from '../settings/directories.ts';
 
 /** How a run ended. `killed`: its process ended without a word. */
 export type RunResult = 'running' | 'success' | 'incomplete' | 'failed' | 'skipped' | 'interrupted' | 'killed';

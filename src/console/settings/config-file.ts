@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { AST } from 'toml-eslint-parser';
 import { UsageError } from '../../core/errors.ts';
 import { reasonOf } from '../../core/files/paths/path-failures.ts';
 import { utf8Of } from '../../core/files/paths/text-file.ts';
-import { xdgDirectory } from './settings.ts';
 
 export type Table = Readonly<Record<string, unknown>>;
 
@@ -16,12 +14,6 @@ export interface ConfigFile {
   readonly groups: unknown;
   /** Returns the number of the line with a key, or undefined if it is not in the file. `keys`: from the top. */
   lineOf(keys: readonly string[]): number | undefined;
-}
-
-/** Returns where the configuration file is looked for; undefined if there is no home directory. */
-export function configPath(environment: NodeJS.ProcessEnv): string | undefined {
-  const directory = xdgDirectory(environment, 'XDG_CONFIG_HOME', '.config');
-  return directory === undefined ? undefined : join(directory, 'ldm', 'config.toml');
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { GlobalOptions } from './environment.ts';
-import { isAbsolute, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { formatSftpPlace, isSftpPlace, parseSftpPlace } from '../../places/place.ts';
 import { formatRclonePlace, isRclonePlace, parseRclonePlace } from '../../places/rclone/rclone-place.ts';
 import { formatS3Place, isS3Place, parseS3Place } from '../../places/s3/s3-place.ts';
 import { UsageError } from '../../core/errors.ts';
 import { readProgressFps } from './environment.ts';
-import { expandHome, homeDirectory } from '../input/paths.ts';
+import { expandHome } from '../input/paths.ts';
+import { cacheDirectory, xdgDirectory } from './directories.ts';
 import { splitWords } from '../password/split-words.ts';
 import { isDamagedText } from '../../core/util/byte-string.ts';
 
@@ -61,20 +62,6 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
     memoryDirectory: state === undefined ? undefined : join(state, 'ldm', 'repositories'),
     checksDirectory: state === undefined ? undefined : join(state, 'ldm', 'checks'),
   };
-}
-
-/** Returns the directory of all caches. Undefined if there is no home directory. */
-export function cacheDirectory(environment: NodeJS.ProcessEnv): string | undefined {
-  const directory = xdgDirectory(environment, 'XDG_CACHE_HOME', '.cache');
-  return directory === undefined ? undefined : join(directory, 'ldm');
-}
-
-/** The XDG specification says to ignore empty and relative values. */
-export function xdgDirectory(environment: NodeJS.ProcessEnv, variable: string, fallback: string): string | undefined {
-  const value = environment[variable];
-  if (value !== undefined && isAbsolute(value)) return value;
-  const home = homeDirectory();
-  return home === undefined ? undefined : join(home, fallback);
 }
 
 function defaultLocation(environment: NodeJS.ProcessEnv): string {

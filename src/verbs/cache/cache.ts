@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { KEPT_ANSWERS_NAME } from '../../console/settings/directories.ts';
 
 /** What this machine keeps of one repository on another machine. */
 export interface CachedRepositoryFiles {
@@ -25,6 +26,7 @@ export function listCaches(directory: string): CachedRepositoryFiles[] {
 export function cleanCaches(directory: string): CachedRepositoryFiles[] {
   const caches = listCaches(directory);
   for (const { path } of caches) rmSync(path, { recursive: true, force: true });
+  rmSync(join(directory, KEPT_ANSWERS_NAME), { force: true });
   return caches;
 }
 

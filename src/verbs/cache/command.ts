@@ -28,7 +28,7 @@ export function defineCache(program: Command, runner: CommandRunner): void {
         const [{ cleanCaches, listCaches }, { reportCaches }, { cacheDirectory }] = await Promise.all([
           import('./cache.ts'),
           import('./report.ts'),
-          import('../../console/settings/settings.ts'),
+          import('../../console/settings/directories.ts'),
         ]);
         const directory = cacheDirectory(process.env);
         const isCleaned = flags.clean === true;

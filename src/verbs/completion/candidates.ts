@@ -1,5 +1,5 @@
-import type { Command, Option } from 'commander';
 import type { Cursor } from './command-line.ts';
+import type { CommandGrammar, OptionGrammar } from './grammar.ts';
 
 export interface Candidate {
   readonly value: string;
@@ -24,24 +24,23 @@ const PLACEHOLDERS: readonly (readonly [placeholder: RegExp, wanted: Wanted])[] 
 ];
 
 /** Finds what can be at the cursor. */
-export function complete({ command, current, option, argumentCount, isAfterOptions }: Cursor): Completion {
+export function complete({ commands, current, option, argumentCount, isAfterOptions }: Cursor): Completion {
   if (option !== undefined) return completeValue(option);
-  if (current.startsWith('-') && !isAfterOptions) return { candidates: optionsOf(command), wanted: undefined };
-  const inner = argumentCount === 0 ? command.createHelp().visibleCommands(command) : [];
-  const candidates = inner.map((each) => ({ value: each.name(), description: firstSentence(each.description()) }));
+  if (current.startsWith('-') && !isAfterOptions) return { candidates: optionsOf(commands), wanted: undefined };
+  const command = commands.at(-1)!;
+  const inner = argumentCount === 0 ? command.commands.filter(({ isHidden }) => !isHidden) : [];
+  const candidates = inner.map(({ names, description }) => ({ value: names[0]!, description }));
   if (candidates.length > 0) return { candidates, wanted: undefined };
-  const { registeredArguments } = command;
-  const last = registeredArguments.at(-1);
-  const argument = registeredArguments[argumentCount] ?? (last?.variadic === true ? last : undefined);
+  const last = command.arguments.at(-1);
+  const argument = command.arguments[argumentCount] ?? (last?.isVariadic === true ? last : undefined);
   if (argument === undefined) return { candidates: [], wanted: undefined };
-  if (argument.argChoices !== undefined) return { candidates: choices(argument.argChoices), wanted: undefined };
-  return { candidates: [], wanted: wantedBy(argument.name()) };
+  if (argument.choices !== undefined) return { candidates: choices(argument.choices), wanted: undefined };
+  return { candidates: [], wanted: wantedBy(argument.name) };
 }
 
-function completeValue(option: Option): Completion {
-  if (option.argChoices !== undefined) return { candidates: choices(option.argChoices), wanted: undefined };
-  if (option.long === '--profile') return { candidates: [], wanted: 'profiles' };
-  const [, placeholder = ''] = /[<[]([^>\]]+)[>\]]/.exec(option.flags) ?? [];
+function completeValue({ choices: values, flags, placeholder = '' }: OptionGrammar): Completion {
+  if (values !== undefined) return { candidates: choices(values), wanted: undefined };
+  if (flags.includes('--profile')) return { candidates: [], wanted: 'profiles' };
   return { candidates: [], wanted: wantedBy(placeholder) };
 }
 
@@ -53,16 +52,13 @@ function choices(values: readonly string[]): Candidate[] {
   return values.map((value) => ({ value, description: '' }));
 }
 
-function optionsOf(command: Command): Candidate[] {
-  const help = command.createHelp();
-  const visible = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
-  return visible.flatMap(({ long, short, description }) => {
-    const value = long ?? short;
-    return value === undefined ? [] : [{ value, description: firstSentence(description) }];
-  });
-}
-
-/** Shells show one line for each candidate. */
-function firstSentence(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').replace(/(?: \(|[.;:] |\.$).*$/s, '');
+/** The options of the command, then those of the commands around it. */
+function optionsOf(commands: readonly CommandGrammar[]): Candidate[] {
+  const visible = commands.toReversed().flatMap(({ options }) => options.filter(({ isHidden }) => !isHidden));
+  const byFlag = new Map<string, Candidate>();
+  for (const { flags, description } of visible) {
+    const [value] = flags;
+    if (value !== undefined && !byFlag.has(value)) byFlag.set(value, { value, description });
+  }
+  return [...byFlag.values()];
 }

@@ -40,26 +40,23 @@ function defineComplete(program: Command, runner: CommandRunner): void {
     .argument('<shell>')
     .argument('[words...]')
     .action(async (shell: string, given: string[], _flags: object, command: Command) => {
-      const [{ wordsToComplete, formatAnswer }, { readCommandLine }, { complete }] = await Promise.all([
-        import('./answer.ts'),
-        import('./command-line.ts'),
-        import('./candidates.ts'),
-      ]);
-      const cursor = readCommandLine(program, wordsToComplete(shell, given));
-      const found = complete(cursor);
-      const isStored = found.wanted === 'snapshots' || found.wanted === 'snapshot paths';
-      const completion = isStored
-        ? await completeStored(runner, command, cursor, found)
-        : found.wanted === 'profiles'
-          ? { ...found, candidates: await profileCandidates() }
-          : found;
-      process.stdout.write(formatAnswer(shell, cursor, completion));
+      const [{ answerShell }, { grammarOf }] = await Promise.all([import('./completing.ts'), import('./grammar.ts')]);
+      const answer = await answerShell(grammarOf(program), {
+        shell,
+        given,
+        ask: async (cursor, wanted) =>
+          wanted === 'profiles' ? profileCandidates() : askRepository({ runner, command, cursor, wanted }),
+      });
+      process.stdout.write(answer!);
     });
 }
 
 /** The profiles and groups of the configuration file; none if it cannot be read. */
 async function profileCandidates(): Promise<Candidate[]> {
-  const { configPath, isTable, readConfigFile } = await import('../../console/settings/config-file.ts');
+  const [{ isTable, readConfigFile }, { configPath }] = await Promise.all([
+    import('../../console/settings/config-file.ts'),
+    import('../../console/settings/directories.ts'),
+  ]);
   const config = await readConfigFile(configPath(process.env)).catch(() => undefined);
   if (config === undefined) return [];
   const groups = isTable(config.groups) ? Object.keys(config.groups) : [];
@@ -69,31 +66,28 @@ async function profileCandidates(): Promise<Candidate[]> {
   ];
 }
 
+interface Asked {
+  readonly runner: CommandRunner;
+  readonly command: Command;
+  readonly cursor: Cursor;
+  readonly wanted: Completion['wanted'];
+}
+
 /** Asks the repository that the words name. Without one, or without its password, there are no candidates. */
-async function completeStored(
-  runner: CommandRunner,
-  command: Command,
-  cursor: Cursor,
-  found: Completion,
-): Promise<Completion> {
+async function askRepository({ runner, command, cursor, wanted }: Asked): Promise<readonly Candidate[]> {
   const program = command.parent!;
   for (const [name, value] of cursor.options) {
     if (program.options.some((option) => option.attributeName() === name)) program.setOptionValue(name, value);
   }
   program.setOptionValue('json', false).setOptionValue('progress', false).setOptionValue('lockWait', 0);
-  let completion: Completion = { ...found, candidates: [] };
+  let candidates: readonly Candidate[] = [];
   const ask = async ({ context }: Session): Promise<number> => {
-    const { snapshotCandidates, snapshotPathCandidates } = await import('./stored-candidates.ts');
-    const quiet = { ...context, onNotice: undefined };
-    const candidates =
-      found.wanted === 'snapshots'
-        ? await snapshotCandidates(quiet, cursor.command.name() === 'undelete')
-        : await snapshotPathCandidates(quiet, cursor.current);
-    completion = { ...found, candidates };
+    const { storedCandidates } = await import('./stored-candidates.ts');
+    candidates = await storedCandidates({ ...context, onNotice: undefined }, cursor, wanted);
     return EXIT_SUCCESS;
   };
   await runner
     .inSession(ask)(command)
     .catch(() => undefined);
-  return completion;
+  return candidates;
 }

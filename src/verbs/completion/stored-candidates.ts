@@ -1,12 +1,49 @@
+import { dirname, join } from 'node:path';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { formatTime } from '../../core/util/format-time.ts';
-import { textOf } from '../../core/util/byte-string.ts';
+import { byteStringFromText, textOf } from '../../core/util/byte-string.ts';
+import { makeDirectories } from '../../core/util/make-directories.ts';
 import { shortId } from '../../console/output/words.ts';
-import type { Candidate } from './candidates.ts';
+import { replaceFile } from '../../core/files/target/replace-file.ts';
+import { keptAnswersPath } from '../../console/settings/directories.ts';
+import type { Candidate, Completion } from './candidates.ts';
+import type { Cursor } from './command-line.ts';
+import { questionOf } from './completing.ts';
+import { stampOf, withAnswer } from './kept-answers.ts';
+
+/** Asks the repository what can be at the cursor, and keeps the answer for the next time. */
+export async function storedCandidates(
+  context: OperationContext,
+  cursor: Cursor,
+  wanted: Completion['wanted'],
+): Promise<readonly Candidate[]> {
+  const { commands, current, options } = cursor;
+  const isDeleted = commands.at(-1)!.names[0] === 'undelete';
+  const { localDirectory } = context.backend;
+  // Before the repository is read: what changes meanwhile makes the answer outdated.
+  const stamp = stampOf(
+    localDirectory === undefined ? undefined : join(localDirectory, isDeleted ? 'deleted' : 'snapshots'),
+  );
+  const candidates =
+    wanted === 'snapshots'
+      ? await snapshotCandidates(context, isDeleted)
+      : await snapshotPathCandidates(context, current);
+  const path = keptAnswersPath(process.env);
+  const content = withAnswer(path, { question: questionOf(cursor, wanted), ...stamp, candidates });
+  const keepsNothing = options.has('cache') || process.env['LDM_NO_CACHE'] !== undefined;
+  if (path === undefined || content === undefined || keepsNothing) return candidates;
+  try {
+    makeDirectories(dirname(path), { mode: 0o700 });
+    replaceFile(byteStringFromText(path), Buffer.from(content), 0o600);
+  } catch {
+    // The next completion asks again.
+  }
+  return candidates;
+}
 
 /** Snapshots by id, the newest first. */
-export async function snapshotCandidates(context: OperationContext, deleted: boolean): Promise<Candidate[]> {
+async function snapshotCandidates(context: OperationContext, deleted: boolean): Promise<Candidate[]> {
   const { withRepository } = await import('../../core/session/session.ts');
   const found = await withRepository(context, 'list', async ({ files }) => files.readSnapshots({ deleted }));
   const listings = found.listings.toReversed();
@@ -22,7 +59,7 @@ function describe({ snapshot: { time, hostname, paths } }: SnapshotListing): str
  * Snapshots, or once there is a colon, what is in the directory of the snapshot.
  * @param current - such as `latest:docs/no`
  */
-export async function snapshotPathCandidates(context: OperationContext, current: string): Promise<Candidate[]> {
+async function snapshotPathCandidates(context: OperationContext, current: string): Promise<Candidate[]> {
   const colon = current.indexOf(':');
   if (colon < 0) return await snapshotCandidates(context, false);
   const { openSnapshot } = await import('../../core/snapshots/open-snapshot.ts');

@@ -4,7 +4,8 @@ import { EXIT_SUCCESS, EXIT_USAGE } from '../../console/exit-codes.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { countNoun } from '../../console/output/words.ts';
-import { type ConfigFile, configPath, readConfigFile } from '../../console/settings/config-file.ts';
+import { type ConfigFile, readConfigFile } from '../../console/settings/config-file.ts';
+import { configPath } from '../../console/settings/directories.ts';
 import { findFaults } from '../../console/settings/profile.ts';
 
 /** Reports all faults of the configuration file. Returns the exit code. */

@@ -9,7 +9,8 @@ import { startProgram } from '../../core/util/programs.ts';
 import { EXIT_SUCCESS, EXIT_USAGE } from '../../console/exit-codes.ts';
 import type { Output } from '../../console/output/output.ts';
 import { splitWords } from '../../console/password/split-words.ts';
-import { configPath, parseConfig } from '../../console/settings/config-file.ts';
+import { parseConfig } from '../../console/settings/config-file.ts';
+import { configPath } from '../../console/settings/directories.ts';
 import { findFaults } from '../../console/settings/profile.ts';
 import { reportFaults } from './check-config.ts';
 

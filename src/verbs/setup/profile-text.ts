@@ -5,7 +5,8 @@ import { UsageError } from '../../core/errors.ts';
 import { replaceFile } from '../../core/files/target/replace-file.ts';
 import { byteStringFromText } from '../../core/util/byte-string.ts';
 import { makeDirectories } from '../../core/util/make-directories.ts';
-import { type ConfigFile, configPath, parseConfig, readConfigFile } from '../../console/settings/config-file.ts';
+import { type ConfigFile, parseConfig, readConfigFile } from '../../console/settings/config-file.ts';
+import { configPath } from '../../console/settings/directories.ts';
 import { findFaults, profileOf } from '../../console/settings/profile.ts';
 
 /** What a profile says. */

@@ -2,7 +2,8 @@ import { statfsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { LdmError, UsageError } from '../../core/errors.ts';
 import { type RunRecord, RunRecords, hasSucceeded, runsDirectory } from '../../console/jobs/run-records.ts';
-import { configPath, readConfigFile } from '../../console/settings/config-file.ts';
+import { readConfigFile } from '../../console/settings/config-file.ts';
+import { configPath } from '../../console/settings/directories.ts';
 import { profileOf } from '../../console/settings/profile.ts';
 import { resolveLocation } from '../../console/settings/settings.ts';
 

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCommandRunner } from '../../../src/console/command-runner.ts';
 import { complete } from '../../../src/verbs/completion/candidates.ts';
 import { readCommandLine } from '../../../src/verbs/completion/command-line.ts';
+import { grammarOf } from '../../../src/verbs/completion/grammar.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { runLdmHere } from '../../support/run-ldm-here.ts';
 import { ldmProgram } from '../../support/run-ldm.ts';
@@ -94,7 +95,7 @@ it('every argument is completed as something, with few exceptions', () => {
     for (const inner of command.commands) visit([...names, inner.name()], inner);
     for (const [index, argument] of command.registeredArguments.entries()) {
       const words = [...names, ...Array.from({ length: index }, () => 'x'), ''];
-      const { candidates, wanted } = complete(readCommandLine(program, words));
+      const { candidates, wanted } = complete(readCommandLine(grammarOf(program), words));
       if (candidates.length === 0 && wanted === undefined) unknown.push(argument.name());
     }
   };

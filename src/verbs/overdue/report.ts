@@ -25,7 +25,7 @@ export function reportProfileAges(output: Output, ages: readonly ProfileAge[]): 
       last_message: last?.message,
     });
   }
-  if (ages.length === 0) return;
+  if (ages.length === 0 || isSilent(output, ages)) return;
   const rows = ages.map(({ profile, maxAgeMs, success, ageMs, isOverdue, last }) => [
     stateOf(isOverdue),
     profile,
@@ -51,6 +51,7 @@ export function reportGroupAges(output: Output, ages: readonly GroupAge[], maxAg
     output.line('there are no snapshots');
     return;
   }
+  if (isSilent(output, ages)) return;
   const rows = ages.map(({ group: { host = '', paths = [], tags = [] }, newest, ageMs, isOverdue }) => [
     stateOf(isOverdue),
     newest === undefined ? 'in the future' : formatTime(newest),
@@ -60,6 +61,11 @@ export function reportGroupAges(output: Output, ages: readonly GroupAge[], maxAg
     tags.map(escapeForTerminal).join(','),
   ]);
   print(output, ['State', 'Newest', 'Age', 'Host', 'Paths', 'Tags'], rows);
+}
+
+/** With --quiet, only a problem is printed, so that cron sends no mail otherwise. */
+function isSilent(output: Output, ages: readonly { readonly isOverdue: boolean }[]): boolean {
+  return output.quiet && !ages.some(({ isOverdue }) => isOverdue);
 }
 
 /** Columns that are empty in all rows are left out. */

@@ -86,6 +86,8 @@ describe('profiles', () => {
       expect.stringMatching(/ok +home .* 2d 12h +3d +failed: the disk is full\n$/),
     ]);
     expect(await stage.ldm('overdue', '--max-age', '10h', 'home')).toMatchObject({ code: 1 });
+    expect(await stage.ldm('-q', 'overdue', '--all')).toMatchObject({ code: 0, stdout: '' });
+    expect((await stage.ldm('-q', 'overdue', '--max-age', '10h', 'home')).stdout).toContain('OVERDUE');
     const json = await stage.ldm('--json', 'overdue', 'home');
     expect(JSON.parse(json.stdout)).toMatchObject({ profile: 'home', overdue: false, max_age: 259_200 });
     const other = await stage.ldm('overdue', 'other');
@@ -130,6 +132,8 @@ describe('snapshots in a repository', () => {
     expect(await ldm('-p', 'home', 'overdue', '--max-age', '31h')).toMatchObject({ code: 0 });
     expect(await ldm('-p', 'home', 'overdue', '--by', 'path')).toMatchObject({ code: 0 });
     expect(await ldm('-p', 'home', 'overdue', '--host', 'b')).toMatchObject({ code: 1 });
+    expect(await ldm('-q', '-p', 'home', 'overdue', '--by', 'path')).toMatchObject({ code: 0, stdout: '' });
+    expect(await ldm('-q', '-p', 'home', 'overdue')).toMatchObject({ code: 1, stdout });
     const json = await ldm('-p', 'home', '--json', 'overdue', '--by', 'host');
     const rows = json.stdout
       .trim()

@@ -1,21 +1,25 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect as connectSocket } from 'node:net';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { CorruptDataError } from '../../core/errors.ts';
 import { PeerError } from '../coordination/realm-errors.ts';
 import type { PeerErrorKind } from '../coordination/realm-errors.ts';
 import { MAX_CHUNK_BYTES } from '../../core/format/constants.ts';
 import type { AgentEndpoint } from '../formats/domain-records.ts';
-import { JsonReader, hexPattern, parseJson } from '../../core/format/json-reader.ts';
+import { parseJson } from '../../core/format/json-reader.ts';
 import { ID_BYTES } from '../../core/ldm/positions.ts';
+import { answersOf, statusOf, stringsOf } from './agent-answers.ts';
 import { fingerprintOf } from './agent-place.ts';
 import { decodeHeldPlanes } from '../planes/held-planes.ts';
 import type { HeldPlane } from '../planes/held-planes.ts';
 import type { Hold } from '../../core/format/snapshot-marks.ts';
-import type { Answer, KnownChunk, Peer, PeerHolds, PeerStatus, PlaneFiles } from './peer.ts';
+import { RequestQueue } from './request-queue.ts';
+import type { Answer, Peer, PeerHolds, PeerStatus, PlaneFiles } from './peer.ts';
 
 interface AgentClientOptions {
   readonly token: string;
@@ -28,7 +32,11 @@ const DEADLINE_MS = 10_000;
 const CHANGE_DEADLINE_MS = 120_000;
 /** An answer about 10,000 chunks has 2 MB. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-const HEX_256 = hexPattern(32);
+/** Less than an agent accepts of one address before it knows them. */
+const CONNECTIONS_MAX = 16;
+/** Before a busy agent is asked again; doubles each time. */
+const BACK_OFF_MS_MIN = 20;
+const BACK_OFF_MS_MAX = 1000;
 
 const KINDS_OF_STATUS: ReadonlyMap<number, PeerErrorKind> = new Map([
   [401, 'refused'],
@@ -45,12 +53,16 @@ interface SendOptions {
   readonly deadlineMs?: number;
 }
 
-/** Asks an agent. Each request has a connection of its own. */
+/** What a client sees of a connection that an agent has closed because it had too many. */
+const DROPPED = new Set(['ECONNRESET', 'EPIPE']);
+
+/** Asks an agent, and again until the deadline while it is busy. Each request has a connection of its own. */
 export class AgentClient implements Peer {
   readonly planes: PlaneFiles;
   readonly holds: PeerHolds;
   readonly #endpoint: AgentEndpoint;
   readonly #options: AgentClientOptions;
+  readonly #queue = new RequestQueue({ runningMax: CONNECTIONS_MAX, waitingMax: Infinity });
 
   constructor(endpoint: AgentEndpoint, options: AgentClientOptions) {
     this.#endpoint = endpoint;
@@ -127,8 +139,37 @@ export class AgentClient implements Peer {
   }
 
   /** Returns the body; undefined for 404. */
-  async #send(path: string, { limitBytes, body, deadlineMs }: SendOptions): Promise<Uint8Array | undefined> {
-    const signal = AbortSignal.timeout(deadlineMs ?? this.#options.deadlineMs ?? DEADLINE_MS);
+  async #send(path: string, options: SendOptions): Promise<Uint8Array | undefined> {
+    await this.#queue.enter();
+    try {
+      return await this.#sendUntilDeadline(path, options);
+    } finally {
+      this.#queue.leave();
+    }
+  }
+
+  async #sendUntilDeadline(path: string, options: SendOptions): Promise<Uint8Array | undefined> {
+    const signal = AbortSignal.timeout(options.deadlineMs ?? this.#options.deadlineMs ?? DEADLINE_MS);
+    let busy: PeerError | undefined;
+    for (let backOffMs = BACK_OFF_MS_MIN; ; backOffMs = Math.min(2 * backOffMs, BACK_OFF_MS_MAX)) {
+      try {
+        return await this.#sendOnce(path, options, signal);
+      } catch (error) {
+        const isBusy = error instanceof PeerError && error.kind === 'busy';
+        if (isBusy) busy = error;
+        else if (busy === undefined || !signal.aborted) throw error;
+      }
+      // Not all clients at the same time again.
+      await sleep(randomInt(backOffMs / 2, 2 * backOffMs), undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) throw busy;
+    }
+  }
+
+  async #sendOnce(
+    path: string,
+    { limitBytes, body }: SendOptions,
+    signal: AbortSignal,
+  ): Promise<Uint8Array | undefined> {
     let socket: Socket | undefined;
     try {
       const opened = (socket = await this.#connect(signal));
@@ -147,8 +188,9 @@ export class AgentClient implements Peer {
       throw this.#error(kind, isFull ? 'it has too many holds' : `it answered with status ${response.statusCode}`);
     } catch (error) {
       if (error instanceof PeerError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      throw this.#error('unreachable', signal.aborted ? 'it did not answer in time' : reason, error);
+      if (signal.aborted) throw this.#error('unreachable', 'it did not answer in time', error);
+      const { message: reason, code = '' } = error as NodeJS.ErrnoException;
+      throw this.#error(DROPPED.has(code) ? 'busy' : 'unreachable', reason, error);
     } finally {
       socket?.destroy();
     }
@@ -157,14 +199,12 @@ export class AgentClient implements Peer {
   /** The token is sent only to the agent that the domain has announced. */
   async #connect(signal: AbortSignal): Promise<Socket> {
     if (this.#endpoint.kind === 'socket') {
-      const socket = connectSocket(this.#endpoint.path);
-      await once(socket, 'connect', { signal });
-      return socket;
+      return await connected(connectSocket(this.#endpoint.path), 'connect', signal);
     }
     const { hostname: host, port } = new URL(this.#endpoint.url);
     // Its fingerprint is compared instead, which says more than a name.
     const socket = connectTls({ host: host.replaceAll(/[[\]]/g, ''), port: Number(port), rejectUnauthorized: false });
-    await once(socket, 'secureConnect', { signal });
+    await connected(socket, 'secureConnect', signal);
     const { fingerprint256 } = socket.getPeerCertificate();
     if (fingerprintOf({ fingerprint256: fingerprint256 ?? '' }) === this.#endpoint.fingerprint) return socket;
     socket.destroy();
@@ -189,28 +229,13 @@ export class AgentClient implements Peer {
   }
 }
 
-function stringsOf(value: unknown): string[] {
-  return new JsonReader({ names: value }, 'its answer').strings('names');
-}
-
-function statusOf(value: unknown): PeerStatus {
-  const reader = new JsonReader(value, 'its answer');
-  return { domainId: reader.string('domainId', HEX_256), liveCount: reader.count('liveCount') };
-}
-
-function answersOf(value: unknown): Answer[] {
-  if (!Array.isArray(value)) throw new CorruptDataError('its answer is not a list');
-  return value.map((each: unknown) => (each === null ? undefined : answerOf(new JsonReader(each, 'its answer'))));
-}
-
-/** @throws CorruptDataError */
-export function answerOf(reader: JsonReader): KnownChunk {
-  return {
-    packId: reader.string('packId', HEX_256),
-    blockOffset: reader.count('blockOffset'),
-    offsetInBlock: reader.count('offsetInBlock'),
-    lengthBytes: reader.count('lengthBytes'),
-    refs: reader.count('refs'),
-    state: reader.oneOf('state', ['live', 'dead', 'condemned']),
-  };
+async function connected(socket: Socket, event: string, signal: AbortSignal): Promise<Socket> {
+  try {
+    await once(socket, event, { signal });
+    return socket;
+  } catch (error) {
+    // It may still fail after the deadline, and nothing would hear that.
+    socket.destroy();
+    throw error;
+  }
 }

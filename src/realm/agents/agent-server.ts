@@ -15,6 +15,7 @@ import { prepareSocket, protectSocket, readCertificate } from './agent-place.ts'
 import type { AgentPlace } from './agent-place.ts';
 import { MAX_ASKED_HOLDS, MAX_ASKED_IDS, MAX_HELD_IDS } from './peer.ts';
 import type { AgentService } from './peer.ts';
+import { RequestQueue } from './request-queue.ts';
 import { RequestFailure, closeOf, found, json, readItems } from './agent-replies.ts';
 import type { Reply } from './agent-replies.ts';
 import { encodeHeldPlanes } from '../planes/held-planes.ts';
@@ -27,7 +28,10 @@ export interface AgentServerOptions {
   readonly token: string;
   /** The name of this machine, for clients on the same one. */
   readonly host: string;
+  /** How many requests run at the same time. */
   readonly requestsMax?: number;
+  /** How many others wait for their turn; more are told that the agent is busy. */
+  readonly waitingMax?: number;
   /** For the body of a request to arrive, and for a connection on which nothing moves. */
   readonly timeoutMs?: number;
   /** For a new connection to send a request with the token, and for the headers of each request. */
@@ -41,6 +45,8 @@ export interface AgentServerOptions {
 }
 
 const REQUESTS_MAX = 64;
+/** Leaves connections to those that learn that the agent is busy. */
+const WAITING_MAX = 128;
 /** A client that has not sent its token yet has a connection as well, and one that learns that the agent is busy. */
 const CONNECTIONS_PER_REQUEST = 4;
 const TIMEOUT_MS = 30_000;
@@ -68,21 +74,24 @@ const CLOSE = { connection: 'close' };
  *   not listed: who does not know their ids learns nothing of them.
  * - `GET /v1/status`: `PeerStatus` in JSON.
  *
- * 401: no token, or a wrong one. 404: there is no such thing. 409: too many holds of this domain. 413: the question is too long. 503: too many requests.
+ * 401: no token, or a wrong one. 404: there is no such thing. 409: too many holds of this domain. 413: the question is too long. 503: too
+ * many requests run and wait; a client asks again.
  */
 export class AgentServer {
   requestCount = 0;
   readonly #service: AgentService;
   readonly #options: AgentServerOptions;
   readonly #connections: AgentConnections;
-  #server: Server | undefined;
   /** Only requests with the token. */
-  #runningCount = 0;
+  readonly #queue: RequestQueue;
+  #server: Server | undefined;
 
   constructor(service: AgentService, options: AgentServerOptions) {
     this.#service = service;
     this.#options = options;
-    const connectionsMax = (this.#requestsMax + 1) * CONNECTIONS_PER_REQUEST;
+    const runningMax = options.requestsMax ?? REQUESTS_MAX;
+    this.#queue = new RequestQueue({ runningMax, waitingMax: options.waitingMax ?? WAITING_MAX });
+    const connectionsMax = (runningMax + 1) * CONNECTIONS_PER_REQUEST;
     this.#connections = new AgentConnections({ connectionsMax, admissionMs: this.#admissionMs });
   }
 
@@ -120,10 +129,6 @@ export class AgentServer {
     clearTimeout(timer);
   }
 
-  get #requestsMax(): number {
-    return this.#options.requestsMax ?? REQUESTS_MAX;
-  }
-
   get #admissionMs(): number {
     return this.#options.admissionMs ?? ADMISSION_MS;
   }
@@ -156,21 +161,30 @@ export class AgentServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requestCount += 1;
     if (!this.#hasToken(request)) {
-      response.writeHead(401, { 'content-length': 0, ...(this.#server === undefined && CLOSE) }).end();
+      this.#send(response, { status: 401 });
       return;
     }
     this.#connections.admit(request.socket);
-    this.#runningCount += 1;
+    if (!(await this.#queue.enter())) {
+      this.#send(response, { status: 503 });
+      return;
+    }
     try {
-      const { status, body = new Uint8Array() } = await this.#replyOrFailure(request);
+      // Its client may have gone while it waited.
+      if (request.socket.destroyed) return;
+      const reply = await this.#replyOrFailure(request);
       const isOpen = !response.destroyed;
-      response.writeHead(status, { 'content-length': body.length, ...(this.#server === undefined && CLOSE) });
-      response.end(body);
+      this.#send(response, reply);
       // Until then, the answer takes memory.
       if (isOpen) await closeOf(response, request.socket);
     } finally {
-      this.#runningCount -= 1;
+      this.#queue.leave();
     }
+  }
+
+  #send(response: ServerResponse, { status, body = new Uint8Array() }: Reply): void {
+    response.writeHead(status, { 'content-length': body.length, ...(this.#server === undefined && CLOSE) });
+    response.end(body);
   }
 
   async #replyOrFailure(request: IncomingMessage): Promise<Reply> {
@@ -185,7 +199,6 @@ export class AgentServer {
   }
 
   async #reply(request: IncomingMessage): Promise<Reply> {
-    if (this.#runningCount > this.#requestsMax) return { status: 503 };
     const { method, url = '' } = request;
     if (method === 'POST' && url === '/v1/ask') return await this.#ask(request);
     if (method === 'POST' && url === '/v1/candidates') return await this.#askPlanes(request);

@@ -1,6 +1,6 @@
 import { CorruptDataError } from '../../core/errors.ts';
 import { JsonReader, parseJson } from '../../core/format/json-reader.ts';
-import { answerOf } from './agent-client.ts';
+import { answerOf } from './agent-answers.ts';
 import { EXPIRY_SECONDS } from './answer-cache.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import type { Answer, KnownChunk } from './peer.ts';

@@ -3,17 +3,24 @@ import { ID_BYTES } from '../../core/ldm/positions.ts';
 import type { Answer, KnownChunk, Peer, PeerHolds, PeerStatus, PlaneFiles } from '../agents/peer.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
+import { isListingCurrent } from '../../core/repository/current-listing.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { existingHolds, placeHold, releaseHolds } from '../lending/holds.ts';
 import { planesInRepository } from './plane-files-of.ts';
 
-/** What is asked of an opened repository. */
-type Question<T> = (repository: Repository, opened: OpenedState) => Promise<T>;
+/** What is asked of a state. The repository is open unless the question is about the state alone. */
+type Question<T> = (opened: OpenedState, repository: Repository | undefined) => Promise<T>;
+
+/**
+ * What a question is about. The answers about `state` and `files` know everything that was stored before the question;
+ * `contents` were found before.
+ */
+type Subject = 'state' | 'files' | 'contents';
 
 interface WaitingQuestion {
   readonly run: Question<void>;
-  readonly isExact: boolean;
+  readonly subject: Subject;
   readonly fail: (error: unknown) => void;
 }
 
@@ -23,12 +30,16 @@ const LINGER_MS = 20;
 const LOCK_WAIT_MS = 4000;
 /** After this, it is closed in any case, so that others get an exclusive lock. */
 const OPEN_MS = 2000;
+/** For how long a state answers without being opened again: a pack that has vanished is noticed after that. */
+const KEPT_MS = 2000;
 
 /**
  * Answers for a repository that this process opens itself: that of an agent, or one of another domain without an agent.
  *
  * The repository is open, and locked, only while something is asked and for a moment after that, so a compaction need not
- * wait for an agent. The state is kept and brought up to date for each exact question.
+ * wait for an agent. The state is kept, and brought up to date when the repository has changed. While it has not, answers
+ * about the state take neither a lock nor more than a comparison of names. No answer may be relied on: who needs a chunk
+ * places a hold, under a lock.
  */
 export class RepositoryPeer implements Peer {
   readonly planes: PlaneFiles;
@@ -36,6 +47,7 @@ export class RepositoryPeer implements Peer {
   readonly #context: OperationContext;
   readonly #repositoryId: string;
   #opened: OpenedState | undefined;
+  #openedMs = 0;
   #last: Promise<unknown> = Promise.resolve();
   #isAnswering = false;
   #wake: (() => void) | undefined;
@@ -52,11 +64,13 @@ export class RepositoryPeer implements Peer {
       existing: async (holderId, holdIds) => existingHolds(this.#context, holderId, holdIds),
       release: async (holderId, keys) => releaseHolds(this.#context, holderId, keys),
     };
-    this.planes = planesInRepository(async (use) => this.#ask(async ({ files }) => use(files)));
+    this.planes = planesInRepository(async (use) =>
+      this.#ask('files', async (_, repository) => use(repository!.files)),
+    );
   }
 
   async ask(ids: Uint8Array): Promise<readonly Answer[]> {
-    return await this.#ask(async (_, opened) => {
+    return await this.#ask('state', async (opened) => {
       const answers: Answer[] = [];
       for (let offset = 0; offset < ids.length; offset += ID_BYTES) answers.push(answerOf(opened, ids, offset));
       if (answers.includes(undefined) && !opened.damage.isWhole)
@@ -68,16 +82,14 @@ export class RepositoryPeer implements Peer {
   }
 
   async status(): Promise<PeerStatus> {
-    return await this.#ask(async (repository, { state }) => ({
-      domainId: repository.config.repositoryId,
-      liveCount: state.filter.liveCount,
-    }));
+    const domainId = this.#repositoryId;
+    return await this.#ask('state', async ({ state }) => ({ domainId, liveCount: state.filter.liveCount }));
   }
 
   async readChunk(id: Uint8Array): Promise<Uint8Array | undefined> {
     // While the repository is open, its contents cannot be moved.
-    const read: Question<Uint8Array | undefined> = async (_, opened) => readHere(opened, id);
-    return (await this.#ask(read, false)) ?? (await this.#ask(read));
+    const read: Question<Uint8Array | undefined> = async (opened) => readHere(opened, id);
+    return (await this.#ask('contents', read)) ?? (await this.#ask('files', read));
   }
 
   async close(): Promise<void> {
@@ -86,11 +98,10 @@ export class RepositoryPeer implements Peer {
     await this.#context.backend.close();
   }
 
-  /** `isExact`: the answer must know everything that was stored before the question. */
-  async #ask<T>(question: Question<T>, isExact = true): Promise<T> {
+  async #ask<T>(subject: Subject, question: Question<T>): Promise<T> {
     return await new Promise<T>((resolve, reject) => {
-      const run: Question<void> = async (repository, opened) => resolve(await question(repository, opened));
-      this.#waiting.push({ run, isExact, fail: reject });
+      const run: Question<void> = async (opened, repository) => resolve(await question(opened, repository));
+      this.#waiting.push({ run, subject, fail: reject });
       this.#wake?.();
       if (this.#isAnswering) return;
       this.#isAnswering = true;
@@ -101,6 +112,7 @@ export class RepositoryPeer implements Peer {
   async #answerAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       try {
+        if (await this.#answerUnopened()) continue;
         await withRepository(this.#context, 'read', async (repository) => this.#answerIn(repository));
       } catch (error) {
         for (const { fail } of this.#waiting.splice(0)) fail(error);
@@ -109,20 +121,36 @@ export class RepositoryPeer implements Peer {
     this.#isAnswering = false;
   }
 
+  /** Answers from the state that is kept, if the repository has not changed since. Returns whether it could. */
+  async #answerUnopened(): Promise<boolean> {
+    const { backend } = this.#context;
+    const opened = this.#opened;
+    // On another machine, opening takes few more requests than the comparison.
+    if (opened === undefined || backend.localDirectory === undefined) return false;
+    if (performance.now() > this.#openedMs + KEPT_MS) return false;
+    if (this.#waiting.some(({ subject }) => subject !== 'state')) return false;
+    // What is asked during the comparison may be about what was stored after the names were read.
+    const { length: count } = this.#waiting;
+    if (!(await isListingCurrent(backend, opened.listing))) return false;
+    for (const { run, fail } of this.#waiting.splice(0, count)) await run(opened, undefined).catch(fail);
+    return true;
+  }
+
   /** Answers what is asked now, and what is asked soon. */
   async #answerIn(repository: Repository): Promise<void> {
     this.#assertRightOne(repository);
     const from = this.#opened;
     this.#opened = undefined;
-    let opened = await repository.openState({ from });
+    this.#openedMs = performance.now();
+    let opened = await openFrom(repository, from);
     const endMs = performance.now() + OPEN_MS;
     do {
       const questions = this.#waiting.splice(0);
-      for (const { run, fail } of questions) await run(repository, opened).catch(fail);
+      for (const { run, fail } of questions) await run(opened, repository).catch(fail);
       // Who has read a chunk will read the next one.
-      const isReading = questions.some(({ isExact }) => !isExact);
+      const isReading = questions.some(({ subject }) => subject === 'contents');
       if (performance.now() > endMs || !(isReading && (await this.#isAskedSoon()))) break;
-      if (this.#waiting.some(({ isExact }) => isExact)) opened = await repository.openState({ from: opened });
+      if (this.#waiting.some(({ subject }) => subject !== 'contents')) opened = await openFrom(repository, opened);
     } while (this.#waiting.length > 0);
     if (opened.damage.isWhole && !opened.needsCondemned) this.#opened = opened;
   }
@@ -147,6 +175,12 @@ export class RepositoryPeer implements Peer {
       `${this.#context.backend.location} is the repository ${config.repositoryId.slice(0, 10)}, not ${this.#repositoryId.slice(0, 10)}`,
     );
   }
+}
+
+/** Brings a state up to date. What it remembers and is gone may have been reclaimed since, which is no damage. */
+async function openFrom(repository: Repository, from: OpenedState | undefined): Promise<OpenedState> {
+  const opened = await repository.openState({ from });
+  return from === undefined || opened.damage.isWhole ? opened : await repository.openState();
 }
 
 /** The exact answer of an opened repository about the chunk whose id begins at `offset`. */

@@ -176,22 +176,6 @@ describe('an agent with a socket', () => {
     await expect(client.ask(Buffer.alloc(length))).rejects.toMatchObject({ kind: 'invalid' });
     expect(askedCount).toBe(0);
   });
-
-  it('is busy while as many requests run as may run at once', async () => {
-    const gate = new Gate();
-    const { client } = await startAgent(
-      { kind: 'socket', path: socketPath() },
-      { ask: async () => (await gate.pass(), [undefined]) },
-      { requestsMax: 2 },
-    );
-    const asked = [client.ask(KNOWN), client.ask(KNOWN)];
-    await waitUntil(() => gate.arrivedCount === 2, 'two questions');
-    await expect(client.ask(KNOWN)).rejects.toMatchObject({ kind: 'busy' });
-    expect(gate.arrivedCount).toBe(2);
-    gate.open();
-    expect(await Promise.all(asked)).toEqual([[undefined], [undefined]]);
-    expect(await client.ask(KNOWN)).toEqual([undefined]);
-  });
 });
 
 describe('a slow client', () => {
@@ -215,7 +199,7 @@ describe('a slow client', () => {
   it('that does not read its answer takes the place of a request, but not for long', async () => {
     const path = socketPath();
     const large = Buffer.alloc(50_000_000);
-    const options = { requestsMax: 1, timeoutMs: 500 };
+    const options = { requestsMax: 1, waitingMax: 0, timeoutMs: 500 };
     const { client } = await startAgent({ kind: 'socket', path }, { readChunk: async () => large }, options);
     let received = 0;
     const socket = connect(path);
@@ -228,7 +212,7 @@ describe('a slow client', () => {
       socket.pause();
     });
     await waitUntil(() => received > 0, 'the beginning of the answer');
-    await expect(client.status()).rejects.toMatchObject({ kind: 'busy' });
+    expect(await statusOf(path, { path: '/v1/status' })).toBe(503);
     const isAnswered = async (): Promise<boolean> =>
       client.status().then(
         () => true,

@@ -14,7 +14,7 @@ export interface Sought {
 export interface ClientFigures {
   readonly lookUps: number;
   readonly questions: number;
-  /** Look-ups that led to no answer, because a domain gave none: it refuses more than 64 questions at once. */
+  /** Look-ups that led to no answer, because a domain gave none before the deadline. */
   readonly unanswered: number;
   /** Of single look-ups, in ms, in ascending order. */
   readonly timesMs: Float64Array;

@@ -39,7 +39,7 @@ export interface RealRow {
   readonly way: Way;
   readonly lookUps: number;
   readonly questionsPerLookUp: number;
-  /** Look-ups that led to no answer, because an agent refused a question: it had too many. */
+  /** Look-ups that led to no answer, because an agent gave none before the deadline. */
   readonly unanswered: number;
   readonly meanMs: number;
   readonly p50Ms: number;

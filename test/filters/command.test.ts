@@ -156,7 +156,7 @@ describe('filter simulate', () => {
   });
 
   it('draws a PNG with words on a machine without fonts', async () => {
-    const { renderPng } = await import('../../src/filters/charts/svg-chart.ts');
+    const { renderPng } = await import('../../src/filters/charts/png-chart.ts');
     const draw = (text: string): Uint8Array =>
       renderPng(
         `<svg xmlns="http://www.w3.org/2000/svg" width="60" height="20"><text y="15" font-family="DejaVu Sans, sans-serif">${text}</text></svg>`,

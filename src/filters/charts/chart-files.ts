@@ -56,12 +56,10 @@ export class ResultWriter {
 }
 
 async function loadPainter({ svg, png }: ResultFiles): Promise<ChartPainter | undefined> {
-  const loadSvgChart = async (): Promise<typeof import('./svg-chart.ts')> => import('./svg-chart.ts');
+  const loadSvg = async (): Promise<ChartPainter> => import('./svg-chart.ts');
   if (png !== undefined) {
-    const { renderSvg, renderPng } = await loadOptional('a chart as PNG', PNG_PACKAGES, loadSvgChart);
-    return { renderSvg, renderPng };
+    const load = async (): Promise<ChartPainter> => ({ ...(await loadSvg()), ...(await import('./png-chart.ts')) });
+    return await loadOptional('a chart as PNG', PNG_PACKAGES, load);
   }
-  if (svg === undefined) return undefined;
-  const { renderSvg } = await loadOptional('a chart as SVG', SVG_PACKAGES, loadSvgChart);
-  return { renderSvg };
+  return svg === undefined ? undefined : await loadOptional('a chart as SVG', SVG_PACKAGES, loadSvg);
 }

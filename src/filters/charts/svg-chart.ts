@@ -1,12 +1,12 @@
 import { parse, View } from 'vega';
 import type { Mark, Scale, Spec } from 'vega';
 import { errorBars, type ChartPanel, type ChartSeries } from './chart.ts';
-import { createRequire } from 'node:module';
-import { Resvg } from '@resvg/resvg-js';
 
 const PANEL_WIDTH = 340;
 const PANEL_HEIGHT = 260;
 const LEGEND_COLUMNS_MAX = 5;
+/** Fewer if the axis is shorter: its values are whole numbers. */
+const Y_TICKS_MAX = 10;
 /** The PNG always uses the first font. A browser may fall back to the second. */
 const FONT = 'DejaVu Sans, sans-serif';
 
@@ -61,7 +61,14 @@ function specifyPanel(panel: ChartPanel, index: number): Mark {
     scales: [scaleFor(x, [0, PANEL_WIDTH], panel.xMax), scaleFor(y, [PANEL_HEIGHT, 0], panel.yMax)],
     axes: [
       { orient: 'bottom', scale: x, title: panel.xTitle, tickCount: 5 },
-      { orient: 'left', scale: y, title: panel.yTitle, grid: true, tickCount: panel.yMax, format: 'd' },
+      {
+        orient: 'left',
+        scale: y,
+        title: panel.yTitle,
+        grid: true,
+        tickCount: Math.min(panel.yMax, Y_TICKS_MAX),
+        format: 'd',
+      },
     ],
     data: panel.series.map((series, at) => ({
       name: `series${index}-${at}`,
@@ -98,18 +105,4 @@ function marksOf(series: ChartSeries, data: string, scales: { readonly x: string
 
 function dashOf({ isTheory }: ChartSeries): number[] {
   return isTheory ? [5, 4] : [1, 0];
-}
-
-/** The font comes from a package: on a machine without fonts, the chart would have no text. */
-const FONT_FILE = createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf');
-/** Twice the pixels of the SVG, for screens and print. */
-const ZOOM = 2;
-
-/** Renders an SVG chart as PNG. */
-export function renderPng(svg: string): Uint8Array {
-  const image = new Resvg(svg, {
-    fitTo: { mode: 'zoom', value: ZOOM },
-    font: { fontFiles: [FONT_FILE], loadSystemFonts: false, defaultFontFamily: 'DejaVu Sans' },
-  });
-  return image.render().asPng();
 }

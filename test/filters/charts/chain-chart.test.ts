@@ -27,6 +27,12 @@ describe('the charts of the experiment', () => {
     }
   });
 
+  it('have few lines however high an axis is', async () => {
+    const linesOf = async (yMax: number): Promise<number> =>
+      (await renderSvg([{ ...panels[0]!, yMax }])).split('<line').length;
+    expect(await linesOf(5000)).toBeLessThanOrEqual((await linesOf(10)) + 4);
+  });
+
   it('have an error bar at each mean that has an error', async () => {
     const errors = groups.flatMap(({ samples }) => samples.flatMap(({ ldm, dibf }) => [ldm, dibf]));
     const withError = errors.filter(({ standardError }) => standardError > 0);

@@ -1,7 +1,7 @@
 import { inLocale } from '../../console/output/locale.ts';
 import { formatTable } from '../../console/output/tables.ts';
 import { formatCount } from '../../console/output/words.ts';
-import type { Trace, TracedArray } from '../family/trace.ts';
+import type { SlotTrace, Trace, TracedArray } from '../family/trace.ts';
 
 /** Up to this number of positions, all of them are drawn. */
 const SIZE_OF_WHOLE_MAX = 22;
@@ -28,6 +28,20 @@ export function drawTrace(trace: Trace): string {
     typeof section === 'string' ? section : formatTable(section, { indent: INDENT }),
   );
   return inLocale(blocks.join('\n\n'));
+}
+
+/** Draws what a query reads of a filter of fingerprints: hash values, and the slots with their contents. */
+export function drawSlots({ hashes, slots, format }: SlotTrace): string {
+  const rows = slots.map(({ label, place, value, isMatch }) => [
+    label,
+    place === undefined ? '' : formatCount(place),
+    value === undefined ? 'empty' : format(value),
+    isMatch === true ? '<- match' : '',
+  ]);
+  const blocks = [hashes.map((row) => [...row]), rows].filter((block) => block.length > 0);
+  return inLocale(
+    blocks.map((block) => formatTable(block, { indent: INDENT, rightAligned: block === rows ? [1] : [] })).join('\n\n'),
+  );
 }
 
 function drawArray(trace: Trace, array: TracedArray): string {
@@ -110,9 +124,9 @@ function drawList({ positions, unit, arrays }: Trace): string {
   return formatTable(rows, { head, indent: INDENT, rightAligned: positions.map((_, index) => index + 1) });
 }
 
-function drawLink({ position, chainLength }: NonNullable<Trace['link']>): string {
+function drawLink({ name, rule, position, chainLength }: NonNullable<Trace['link']>): string {
   const rows = [
-    ['link position', `(h1 + h2 + ...) mod m = ${formatCount(position)}`],
+    [name, `${rule} = ${formatCount(position)}`],
     ['chain there', `${formatCount(chainLength)} of the keys`],
   ];
   return formatTable(rows, { indent: INDENT });

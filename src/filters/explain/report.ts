@@ -4,36 +4,58 @@ import { byteFields } from '../../console/output/byte-fields.ts';
 import { displayPath } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatCount, formatPercent } from '../../console/output/words.ts';
-import type { Trace } from '../family/trace.ts';
+import type { SlotTrace, Trace } from '../family/trace.ts';
 import type { KeyFilter } from '../keys/key-filter.ts';
-import { drawTrace, missingPosition } from './draw-trace.ts';
+import { drawSlots, drawTrace, missingPosition } from './draw-trace.ts';
 
 /**
  * Shows how a filter answers for each key. Returns the number of those that may be in it.
- * @throws UsageError for a kind without bits and counters
+ * @throws UsageError for a kind that has nothing to draw
  */
 export function explainKeys(output: Output, filter: KeyFilter, keys: readonly Uint8Array[]): number {
   let found = 0;
   for (const [index, key] of keys.entries()) {
     const trace = filter.trace(key);
     if (trace === undefined) {
-      throw new UsageError(`a filter of the kind ${filter.kind} has no bits or counters to show`);
+      throw new UsageError(
+        `a filter of the kind ${filter.kind} has no picture: it compares whole keys, and nothing else`,
+      );
     }
     const isIn = filter.has(key);
     found += Number(isIn);
     const name = displayPath(byteStringFromBytes(key));
     if (index > 0) output.line('');
-    output.line(`${name}\n${drawTrace(trace)}\n\n  ${verdictOf(trace, isIn, filter.filter.falsePositiveRate())}`);
+    const rate = filter.filter.falsePositiveRate();
+    const picture = 'slots' in trace ? drawSlots(trace) : drawTrace(trace);
+    const verdict = 'slots' in trace ? verdictOfSlots(trace, rate) : verdictOf(trace, isIn, rate);
+    output.line(`${name}\n${picture}\n\n  ${verdict}`);
     output.message('explanation', {
       ...byteFields('key', byteStringFromBytes(key)),
-      answer: !isIn ? 'no' : filter.filter.falsePositiveRate() === 0 ? 'yes' : 'maybe',
+      answer: !isIn ? 'no' : rate === 0 ? 'yes' : 'maybe',
       hashes: Object.fromEntries(trace.hashes),
-      positions: trace.positions,
-      values: trace.arrays.map((array) => trace.positions.map((position) => array.valueAt(position))),
-      ...(trace.link === undefined ? {} : { link_position: trace.link.position, chain_length: trace.link.chainLength }),
+      ...('slots' in trace ? slotFields(trace) : positionFields(trace)),
     });
   }
   return found;
+}
+
+function positionFields({ positions, arrays, link }: Trace): Record<string, unknown> {
+  return {
+    positions,
+    values: arrays.map((array) => positions.map((position) => array.valueAt(position))),
+    ...(link === undefined ? {} : { link_position: link.position, chain_length: link.chainLength }),
+  };
+}
+
+/** Only what is stored; 0 is an empty slot. */
+function slotFields({ slots }: SlotTrace): Record<string, unknown> {
+  const stored = slots.filter(({ place }) => place !== undefined);
+  return { positions: stored.map(({ place }) => place), values: [stored.map(({ value = 0 }) => value)] };
+}
+
+function verdictOfSlots({ isFound, reason }: SlotTrace, rate: number): string {
+  if (!isFound) return `no: ${reason}`;
+  return `perhaps: ${reason}; that is so for ${formatPercent(rate)} of the keys that were not added, too`;
 }
 
 function verdictOf(trace: Trace, isIn: boolean, rate: number): string {

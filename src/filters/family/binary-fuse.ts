@@ -17,6 +17,7 @@ import type { MembershipFilter } from './membership-filter.ts';
 import { PeelGraph } from './peel-graph.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber, savedNameOf } from './saved-filter.ts';
 import { checkRate, checkReachable } from './sizing.ts';
+import { hexOfHalf, inHexadecimal, type SlotTrace } from './trace.ts';
 
 const WORD_MAX = 2 ** 32 - 1;
 const ID_SEED = 0;
@@ -133,6 +134,33 @@ export class BinaryFuseFilter implements MembershipFilter {
     const third = thirdSlotOf(first, low, shape.segmentLength);
     const found = fingerprints[first]! ^ fingerprints[second]! ^ fingerprints[third]!;
     return found === ((low ^ high) & (2 ** this.fingerprintBits - 1));
+  }
+
+  /** What `has` reads for an id: three slots. In an empty filter, it reads none. */
+  trace(id: Uint8Array): SlotTrace {
+    const { shape, fingerprints } = this.#filter();
+    const isFound = this.has(id);
+    const { firstSlots, segmentLength, slots: size } = shape;
+    const [low, high] = [this.#hash[0]!, this.#hash[1]!];
+    const first = firstSlotOf(low, high, firstSlots);
+    const places = [first, secondSlotOf(first, low, high, segmentLength), thirdSlotOf(first, low, segmentLength)];
+    const values = this.elements === 0 ? [] : places.map((place) => fingerprints[place]!);
+    const together = values.reduce((sum, value) => sum ^ value, 0);
+    const fingerprint = (low ^ high) & (2 ** this.fingerprintBits - 1);
+    return {
+      hashes: [
+        ['hash', `${hexOfHalf(this.#hash, 0)}, mixed with the seed of this filter`],
+        ['fingerprint', `${inHexadecimal(fingerprint)}, of ${this.fingerprintBits} bits`],
+        ['slots', `${size} in segments of ${segmentLength}, one slot in each of three segments`],
+      ],
+      slots: [
+        ...values.map((value, index) => ({ label: `slot ${index + 1}`, place: places[index]!, value })),
+        { label: 'exclusive or', value: together, isMatch: isFound },
+      ],
+      format: inHexadecimal,
+      isFound,
+      reason: `the slots ${isFound ? 'make' : 'do not make'} the fingerprint`,
+    };
   }
 
   falsePositiveRate(): number {

@@ -1,6 +1,7 @@
 import { bytesOver } from '../../core/ldm/image-words.ts';
 import { PlaneCells } from '../../core/ldm/plane-cells.ts';
 import { startOf, strideOf } from '../../core/ldm/positions.ts';
+import type { SlotTrace, TracedSlot } from './trace.ts';
 import { logOfMiss, type Shape, type Slice } from './bloom-slice.ts';
 
 /** One filter of a group: a Bloom filter of one subset of the ids. */
@@ -52,6 +53,22 @@ export class BloomGroup {
   matches(hash: Uint32Array): number {
     const { positions, hashes } = this.shape;
     return this.#cells.probe(startOf(hash, 0, positions), strideOf(hash, 0, positions), hashes, this.#used);
+  }
+
+  /** The cells that `matches` reads, and what they have in common. */
+  trace(hash: Uint32Array, number: number): Pick<SlotTrace, 'slots'> & { readonly hash: SlotTrace['hashes'][number] } {
+    const { positions, hashes } = this.shape;
+    const [start, stride] = [startOf(hash, 0, positions), strideOf(hash, 0, positions)];
+    const cells = Array.from({ length: hashes }, (_, index): TracedSlot => {
+      const place = (start + index * stride) % positions;
+      const value = this.#cells.probe(place, 1, 1, this.#used) >>> 0;
+      return { label: `group ${number}, h${index + 1}`, place, value };
+    });
+    const common = this.matches(hash) >>> 0;
+    return {
+      hash: [`group ${number}`, `start ${start}, stride ${stride}, modulo ${positions}`],
+      slots: [...cells, { label: `group ${number}, and`, value: common, isMatch: common !== 0 }],
+    };
   }
 
   /** Removes all ids of a filter. */

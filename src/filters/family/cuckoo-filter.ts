@@ -5,6 +5,7 @@ import { BUCKET_SLOTS, CuckooTable } from './cuckoo-table.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter } from './membership-filter.ts';
 import { murmur3 } from '../../core/util/murmur3.ts';
+import { hexOfHalf, inHexadecimal, type SlotTrace, type TracedSlot } from './trace.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 
 /** With fewer bits a fingerprint has too few alternative buckets, and a large table cannot be filled well. */
@@ -121,6 +122,33 @@ export class CuckooFilter implements ErasableFilter {
     this.#table.set(slot, 0);
     this.#elements--;
     return true;
+  }
+
+  /** What `has` reads for an id: the slots of its two buckets. */
+  trace(id: Uint8Array): SlotTrace {
+    const fingerprint = this.#fingerprintOf(id);
+    const first = this.#bucketOf();
+    const buckets = [first, this.#otherBucket(first, fingerprint)];
+    const slots = buckets.flatMap((bucket, index) =>
+      Array.from({ length: BUCKET_SLOTS }, (_, nth): TracedSlot => {
+        const place = bucket * BUCKET_SLOTS + nth;
+        const value = this.#table.get(place);
+        return { label: `bucket ${index + 1}`, place, value: value || undefined, isMatch: value === fingerprint };
+      }),
+    );
+    const isFound = slots.some(({ isMatch }) => isMatch);
+    return {
+      hashes: [
+        ['hash', hexOfHalf(this.#hash, 0)],
+        ['fingerprint', `${inHexadecimal(fingerprint)}, of ${this.fingerprintBits} bits`],
+        ['bucket 1', `${first} of ${this.#table.bucketCount}, by the lowest bits of the hash`],
+        ['bucket 2', `${buckets[1]}, by exclusive or with a hash of the fingerprint`],
+      ],
+      slots,
+      format: inHexadecimal,
+      isFound,
+      reason: isFound ? 'a slot has the fingerprint' : 'no slot of the two buckets has the fingerprint',
+    };
   }
 
   falsePositiveRate(): number {

@@ -61,6 +61,10 @@ export class IndexArray {
     this.#heads[cell] = entry;
   }
 
+  chainLength(cell: number): number {
+    return this.#lengthOf(this.#heads[cell]!);
+  }
+
   /** Number of cells without a chain. */
   get emptyCells(): number {
     return this.#heads.reduce((count, head) => count + Number(head === NIL), 0);

@@ -10,6 +10,7 @@ import type { MembershipFilter } from './membership-filter.ts';
 import { murmur3 } from '../../core/util/murmur3.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 import { checkCapacity, checkRate } from './sizing.ts';
+import type { Trace } from './trace.ts';
 
 /**
  * Ensures that the Bloom filter has more bits than the array has cells, so that a saved filter cannot claim more cells
@@ -99,6 +100,16 @@ export class DibfFilter implements MembershipFilter {
   has(id: Uint8Array): boolean {
     const chunkId = toChunkId(id);
     return this.#bloom.has(chunkId) && this.#index.has(this.#cellOf(chunkId), chunkId);
+  }
+
+  /** What `has` reads for an id: bits of the Bloom filter, and the chain of a cell if none of them is 0. */
+  trace(id: Uint8Array): Trace {
+    const chunkId = toChunkId(id);
+    const cell = this.#cellOf(chunkId);
+    const { side } = this;
+    const rule = `row ${Math.floor(cell / side)}, column ${cell % side} of ${side} x ${side}`;
+    const link = { name: 'cell', rule, position: cell, chainLength: this.#index.chainLength(cell) };
+    return { ...this.#bloom.trace(chunkId), link };
   }
 
   falsePositiveRate(): number {

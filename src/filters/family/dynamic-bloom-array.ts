@@ -10,6 +10,7 @@ import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter } from './membership-filter.ts';
 import { loadArray, type SavedArray } from './saved-array.ts';
 import { encodeSaved } from './saved-filter.ts';
+import type { SlotTrace } from './trace.ts';
 
 /** The ids of a subset that are live, from the store that the array is an index of. */
 export type IdsOf = (subset: number) => Iterable<Uint8Array>;
@@ -104,6 +105,19 @@ export class DynamicBloomArray implements ErasableFilter {
     this.#idHash(id, SEED, this.#hash);
     for (const group of this.#groups) if (group !== undefined && group.matches(this.#hash) !== 0) return true;
     return false;
+  }
+
+  /** What `has` reads for an id: k cells of each group, which have a bit of each of its filters. */
+  trace(id: Uint8Array): SlotTrace {
+    const subsets = this.subsetsOf(id);
+    const groups = this.#groups.flatMap((group, index) => group?.trace(this.#hash, index + 1) ?? []);
+    return {
+      hashes: groups.map(({ hash }) => hash),
+      slots: groups.flatMap(({ slots }) => slots),
+      format: (cell) => cell.toString(2).padStart(this.#plan.groupFilters, '0'),
+      isFound: subsets.length > 0,
+      reason: subsets.length > 0 ? `no bit of subset ${subsets[0]} is 0` : 'in each group, every filter has a 0',
+    };
   }
 
   /** The subsets that may have an id, in ascending order. */

@@ -5,6 +5,7 @@ import { isPossible, type CountingShape } from './counting-shape.ts';
 import { planList, type ListOptions } from './filter-list.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter, MergeableFilter } from './membership-filter.ts';
+import type { Trace } from './trace.ts';
 import { PackedCounters, wordsFor, type CounterBits } from './packed-counters.ts';
 import { bytesOfWords, checkSaved, decodeSaved, encodeSaved, isWholeNumber, wordsOfBytes } from './saved-filter.ts';
 
@@ -103,6 +104,16 @@ export class DynamicCountingFilter implements ErasableFilter, MergeableFilter<Dy
 
   has(id: Uint8Array): boolean {
     return this.#matchFrom(0, this.#positions.of(id)) >= 0;
+  }
+
+  /** What `has` reads for an id: in the first filter, and in each further one if those before do not have it. */
+  trace(id: Uint8Array): Trace {
+    const { total: size } = this.#positions;
+    const arrays = this.#filters.map(({ counters }) => ({
+      size,
+      valueAt: (position: number): number => counters.countAt(position),
+    }));
+    return { ...this.#positions.trace(id), unit: 'counter', arrays };
   }
 
   /**

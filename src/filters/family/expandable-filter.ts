@@ -4,7 +4,9 @@ import { murmur3 } from '../../core/util/murmur3.ts';
 import { HASH_WORDS } from './hash-list.ts';
 import { assertHashed, type IdHash, type IdHashOption } from './id-hash.ts';
 import type { ErasableFilter } from './membership-filter.ts';
+import { traceOfRun } from './expandable-trace.ts';
 import { QuotientTable } from './quotient-table.ts';
+import type { SlotTrace } from './trace.ts';
 import {
   canDouble,
   expandableShapeOf,
@@ -136,6 +138,12 @@ export class ExpandableFilter implements ErasableFilter {
     this.#elements--;
     if (this.#elements === 0) this.#clear();
     return true;
+  }
+
+  /** What `has` reads for an id: the run of its home. */
+  trace(id: Uint8Array): SlotTrace {
+    this.#locate(id);
+    return traceOfRun(this.#table, this.#home, this.#key, this.#longestMatch());
   }
 
   falsePositiveRate(): number {

@@ -9,6 +9,7 @@ import { PendingKeys } from './pending-keys.ts';
 import { ATTEMPTS_MAX, PerfectHash } from './perfect-hash.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber } from './saved-filter.ts';
 import { checkRate, checkReachable } from './sizing.ts';
+import { inHexadecimal, type SlotTrace } from './trace.ts';
 
 /** Fingerprint and location together. With 2.61 bits for the perfect hash, a key takes at most 32 bits. */
 const SLOT_BITS_MAX = 29;
@@ -144,6 +145,34 @@ export class IndexedFilter implements MembershipFilter {
 
   has(id: Uint8Array): boolean {
     return this.locate(id) !== undefined;
+  }
+
+  /** What `has` reads for an id: three values of the perfect hash, and the slot of the number that they select. */
+  trace(id: Uint8Array): SlotTrace {
+    const { hash, slots } = this.#index();
+    this.#idHash(id, SEED, this.#hash);
+    const { vertices, selected } = hash.selectionOf(this.#hash);
+    const number = hash.numberOf(this.#hash);
+    const fingerprint = this.#fingerprintOf(this.#hash[FINGERPRINT_WORD]!);
+    const stored = number < 0 ? undefined : slots.get(number) & (2 ** this.fingerprintBits - 1);
+    const isFound = stored === fingerprint;
+    return {
+      hashes: [
+        ['fingerprint', `${inHexadecimal(fingerprint)}, of ${this.fingerprintBits} bits`],
+        ['vertices', `3 of the perfect hash; the sum of their values modulo 3 selects vertex ${selected + 1}`],
+        [
+          'number',
+          number < 0 ? 'none: the value of the vertex is 3' : `${number} of ${hash.keys}, the rank of the vertex`,
+        ],
+      ],
+      slots: [
+        ...vertices.map(([place, value], index) => ({ label: `vertex ${index + 1}`, place, value })),
+        ...(number < 0 ? [] : [{ label: 'slot', place: number, value: stored, isMatch: isFound }]),
+      ],
+      format: inHexadecimal,
+      isFound,
+      reason: number < 0 ? 'the key has no number' : `its slot ${isFound ? 'has the' : 'has another'} fingerprint`,
+    };
   }
 
   falsePositiveRate(): number {

@@ -126,7 +126,7 @@ export class LdmSet implements ErasableFilter, MergeableFilter<LdmSet> {
       ...traceOfStride({ start, stride }, { size, hashes }),
       unit: 'counter',
       arrays: [{ size, valueAt: (position) => counters.countAt(position) }],
-      link: { position: link, chainLength },
+      link: { name: 'link position', rule: '(h1 + h2 + ...) mod m', position: link, chainLength },
     };
   }
 

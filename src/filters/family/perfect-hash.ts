@@ -85,6 +85,18 @@ export class PerfectHash {
     return this.words.byteLength + this.#ranks.byteLength;
   }
 
+  /** The three vertices of a key with their values, and which of them these select. */
+  selectionOf(hash: Uint32Array): {
+    readonly vertices: readonly (readonly [vertex: number, value: number])[];
+    readonly selected: number;
+  } {
+    const vertices = Array.from({ length: PARTS }, (_, part) => {
+      const vertex = vertexOf(hash[part]!, this.attempt, part, this.#partSize);
+      return [vertex, this.#valueOf(vertex)] as const;
+    });
+    return { vertices, selected: vertices.reduce((sum, [, value]) => sum + value, 0) % PARTS };
+  }
+
   /** The number of the key that starts at `at`, or -1 if it certainly is none of the keys. */
   numberOf(hash: Uint32Array, at = 0): number {
     const size = this.#partSize;

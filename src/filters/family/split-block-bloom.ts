@@ -5,10 +5,12 @@ import type { MergeableFilter } from './membership-filter.ts';
 import { decodeParquet, encodeParquet } from './parquet-form.ts';
 import { bytesOfWords, checkSaved, decodeSaved, encodeSaved, wordsOfBytes } from './saved-filter.ts';
 import { type CapacityOptions, checkCapacity, checkRate } from './sizing.ts';
+import { hexOfHalf, type Trace } from './trace.ts';
 import {
   BLOCKS_MAX,
   BLOCK_BYTES,
   BLOCK_WORDS,
+  bitsOf,
   bitsSet,
   blockAt,
   blocksForRate,
@@ -119,6 +121,23 @@ export class SplitBlockBloomFilter implements MergeableFilter<SplitBlockBloomFil
   has(id: Uint8Array): boolean {
     this.#idHash(id, SEED, this.#hash);
     return hasBits(this.#words, blockAt(this.#hash[1]!, this.blocks), this.#hash[0]!);
+  }
+
+  /** What `has` reads for an id: one block. */
+  trace(id: Uint8Array): Trace {
+    this.#idHash(id, SEED, this.#hash);
+    const at = blockAt(this.#hash[1]!, this.blocks);
+    const valueAt = (bit: number): number => (this.#words[at + (bit >>> 5)]! >>> (bit & 31)) & 1;
+    return {
+      hashes: [
+        ['hash', hexOfHalf(this.#hash, 0)],
+        ['block', `${at / BLOCK_WORDS} of ${this.blocks}, by the upper half`],
+      ],
+      rule: 'in each of the 8 words of the block, the bit that the lower half times a factor selects',
+      positions: bitsOf(this.#hash[0]!),
+      unit: 'bit',
+      arrays: [{ size: BLOCK_WORDS * WORD_BITS, valueAt }],
+    };
   }
 
   /**

@@ -31,6 +31,11 @@ export function hasBits(words: Int32Array, at: number, low: number): boolean {
   return true;
 }
 
+/** The bits of a hash in its block, one in each word. */
+export function bitsOf(low: number): number[] {
+  return SALTS.map((salt, index) => index * WORD_BITS + (Math.imul(low, salt) >>> 27));
+}
+
 /**
  * The expected rate of n ids in b blocks: a block with j ids says "perhaps" with the probability (1 - (31/32)^j)^8, and j
  * has a Poisson distribution with the mean n/b.

@@ -9,8 +9,38 @@ export interface Trace {
   readonly unit: 'bit' | 'counter';
   /** The arrays that have these positions: one, or one for each filter of a list. */
   readonly arrays: readonly TracedArray[];
-  /** Of an LDM filter: the sum of the positions modulo m, and the number of ids in the chain there. */
-  readonly link?: { readonly position: number; readonly chainLength: number };
+  /** Of an exact filter: where the chain is that is searched if no position has a 0, and the number of ids in it. */
+  readonly link?: {
+    readonly name: string;
+    readonly rule: string;
+    readonly position: number;
+    readonly chainLength: number;
+  };
+}
+
+/** What a query reads of a filter that stores fingerprints, or cells of several filters. */
+export interface SlotTrace {
+  readonly hashes: Trace['hashes'];
+  readonly slots: readonly TracedSlot[];
+  /** Writes a value of a slot: in hexadecimal, or in binary if its bits count one by one. */
+  readonly format: (value: number) => string;
+  readonly isFound: boolean;
+  /** Why the answer is that. */
+  readonly reason: string;
+}
+
+export interface TracedSlot {
+  readonly label: string;
+  /** The number of the slot. Undefined: the value is computed of those before. */
+  readonly place?: number;
+  /** Undefined: the slot is empty. */
+  readonly value: number | undefined;
+  /** Whether the key could have been added here. */
+  readonly isMatch?: boolean;
+}
+
+export function inHexadecimal(value: number): string {
+  return `0x${value.toString(16)}`;
 }
 
 export interface TracedArray {

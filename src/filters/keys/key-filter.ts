@@ -1,6 +1,6 @@
 import { CorruptDataError, UnsupportedFormatError } from '../../core/errors.ts';
 import type { FilterName, MembershipFilter } from '../family/membership-filter.ts';
-import type { Trace } from '../family/trace.ts';
+import type { SlotTrace, Trace } from '../family/trace.ts';
 import { checkSaved, decodeSaved, encodeSaved, isWholeNumber, savedNameOf } from '../family/saved-filter.ts';
 import { isTraceable, KINDS, kindNamed, type Kind, type KindFigures } from './kinds.ts';
 
@@ -14,8 +14,8 @@ export interface KeyFilter {
   readonly figures: KindFigures;
   /** Whether a key was added, or perhaps was, unless `falsePositiveRate` of the filter is 0. */
   has(key: Uint8Array): boolean;
-  /** What `has` reads; undefined for kinds without bits and counters. */
-  trace(key: Uint8Array): Trace | undefined;
+  /** What `has` reads; undefined for kinds that have nothing to draw. */
+  trace(key: Uint8Array): Trace | SlotTrace | undefined;
 }
 
 /** What a filter was made of. */

@@ -17,7 +17,7 @@ import type { FilterName, MembershipFilter } from '../family/membership-filter.t
 import { checkSaved } from '../family/saved-filter.ts';
 import type { CapacityOptions } from '../family/sizing.ts';
 import { SplitBlockBloomFilter } from '../family/split-block-bloom.ts';
-import type { Trace } from '../family/trace.ts';
+import type { SlotTrace, Trace } from '../family/trace.ts';
 
 /** What only some kinds have. `fill_ratio`: the part of the bits, counters or slots that is taken. */
 export type KindFigures = Readonly<
@@ -57,10 +57,10 @@ export interface Kind {
 
 /** A filter that can show what a query reads. */
 interface TraceableFilter extends MembershipFilter {
-  trace(id: Uint8Array): Trace;
+  trace(id: Uint8Array): Trace | SlotTrace;
 }
 
-/** Whether a filter has bits or counters to show. */
+/** Whether a filter has bits, counters or slots to show. */
 export function isTraceable(filter: MembershipFilter): filter is TraceableFilter {
   return 'trace' in filter;
 }
@@ -119,8 +119,12 @@ export const KINDS: readonly Kind[] = [
     figures: ({ fingerprintBits, load }) => ({ fingerprint_bits: fingerprintBits, fill_ratio: load }),
   }),
   kind('dynamic-bloom', DynamicBloomFilter, { figures: ({ filterCount }) => ({ filters: filterCount }) }),
-  kind('dynamic-count', DynamicCountingFilter, { figures: ({ filterCount }) => ({ filters: filterCount }) }),
-  kind('bloom-array', bloomArray(), { figures: ({ groupCount }) => ({ groups: groupCount }) }),
+  kind('dynamic-count', DynamicCountingFilter, {
+    figures: ({ filterCount }) => ({ filters: filterCount }),
+  }),
+  kind('bloom-array', bloomArray(), {
+    figures: ({ groupCount }) => ({ groups: groupCount }),
+  }),
   kind('expandable', ExpandableFilter, {
     // It stores each copy of a key, and has room for 200.
     isForDistinctKeys: true,

@@ -54,7 +54,7 @@ export function defineFilterTest(group: Command, runner: CommandRunner): void {
     .option('--invert-match', 'print the keys that are certainly not in the filter (-v of grep)')
     .option('-c, --count', 'print only the number of these keys')
     .option('-0, --null', 'a NUL byte ends each key, not a line break')
-    .option('--explain <key>', 'show hashes, positions and bits of this key; may be repeated', collect)
+    .option('--explain <key>', 'show hashes, positions and what is there for this key; may be repeated', collect)
     .option('--keys', "look up keys in another program's Guava filter, or in an exported one")
     .option('--file <path>', "look up the chunks of this file, with the repository's key; may be repeated", collect)
     .addHelpText('after', DETAILS)

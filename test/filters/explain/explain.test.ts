@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 
 import { BloomFilter } from '../../../src/filters/family/bloom-filter.ts';
 import { CountingBloomFilter } from '../../../src/filters/family/counting-bloom-filter.ts';
+import { DibfFilter } from '../../../src/filters/family/dibf.ts';
+import { DynamicCountingFilter } from '../../../src/filters/family/dynamic-counting.ts';
 import { DynamicBloomFilter } from '../../../src/filters/family/dynamic-bloom.ts';
 import { LdmSet } from '../../../src/filters/family/ldm-set.ts';
 import type { MembershipFilter } from '../../../src/filters/family/membership-filter.ts';
@@ -22,6 +24,8 @@ const makers: readonly (readonly [string, () => Traceable])[] = [
   ['older Bloom', () => BloomFilter.forCapacity({ ...options, strategy: 'MURMUR128_MITZ_32' })],
   ['counting Bloom', () => CountingBloomFilter.forCapacity(options)],
   ['partitioned', () => CountingBloomFilter.forCapacity({ ...options, isPartitioned: true })],
+  ['DIBF', () => DibfFilter.forCapacity(options)],
+  ['dynamic counting', () => DynamicCountingFilter.forCapacity({ ...options, filterCapacity: 5 })],
   ['dynamic Bloom', () => DynamicBloomFilter.forCapacity({ ...options, filterCapacity: 5 })],
   ['LDM', () => LdmSet.forCapacity(options)],
 ];

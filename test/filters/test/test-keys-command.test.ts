@@ -142,7 +142,7 @@ describe('filter test --explain', () => {
   it.each([
     ['bloom', ['pear', '--explain', 'fig'], '--explain cannot be combined'],
     ['bloom', ['-c', '--explain', 'fig'], '--explain cannot be combined'],
-    ['cuckoo', ['--explain', 'fig'], 'a filter of the kind cuckoo has no bits or counters to show'],
+    ['hash-set', ['--explain', 'fig'], 'a filter of the kind hash-set has no picture: it compares whole keys'],
   ])('of a filter of the kind %s refuses %j', async (kind, words, message) => {
     desk.write('fruit', 'apple\npear\nplum\n');
     await filter(['make', 'fruit', '--kind', kind, '-o', 'fruit.ldm']);

@@ -120,9 +120,12 @@ export const KINDS: readonly Kind[] = [
   }),
   kind('dynamic-bloom', DynamicBloomFilter, { figures: ({ filterCount }) => ({ filters: filterCount }) }),
   kind('dynamic-count', DynamicCountingFilter, {
+    // A list grows with each copy of a key.
+    isForDistinctKeys: true,
     figures: ({ filterCount }) => ({ filters: filterCount }),
   }),
   kind('bloom-array', bloomArray(), {
+    isForDistinctKeys: true,
     figures: ({ groupCount }) => ({ groups: groupCount }),
   }),
   kind('expandable', ExpandableFilter, {

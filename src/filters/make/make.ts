@@ -16,6 +16,8 @@ export interface MakeOptions {
   /** The highest false positive rate for that number of keys, above 0 and below 1. */
   readonly falsePositiveRate: number;
   readonly keys: KeyBatches;
+  /** The largest filter. Default: what a file can have. */
+  readonly bytesMax?: number | undefined;
 }
 
 export interface MakeResult extends KeyFilter {
@@ -28,25 +30,33 @@ const FILTER_BYTES_MAX = 2 ** 32 - 2 ** 20;
 
 /**
  * Makes a filter of keys.
- * @throws UsageError if the filter is not possible
+ * @throws UsageError if the filter is not possible, or grows too large
  * @throws FilterFullError if it has no room for another key
  */
 export async function makeKeyFilter(caller: Caller, options: MakeOptions): Promise<MakeResult> {
-  const { falsePositiveRate, keys } = options;
+  const { falsePositiveRate, keys, bytesMax = FILTER_BYTES_MAX } = options;
   const kind = kindNamed(options.kind);
   const expected = kind.isSized ? expectedOf(options) : undefined;
-  const filter = emptyFilter(kind, expected ?? 1, falsePositiveRate);
+  const filter = unlessTooLarge(kind, expected ?? 1, () => kind.make({ capacity: expected ?? 1, falsePositiveRate }));
   const pacer = new Pacer(caller);
   let keysRead = 0;
+  const assertFits = (): void => {
+    // The size of a kind that is built at the end is known then: asking for it would build it.
+    if (kind.isSized && filter.memoryBytes > bytesMax) throw tooLarge(kind, Math.max(expected ?? 1, keysRead));
+  };
+  assertFits();
   for await (const batch of keys) {
     for (const key of batch) {
-      addKey(kind, filter, key);
       keysRead++;
+      unlessTooLarge(kind, keysRead, () => addKey(kind, filter, key));
     }
+    assertFits();
     await pacer.pause();
   }
   const made = keyFilterOf(kind, filter, { expected, falsePositiveRate, keysRead });
-  return { ...made, bytes: encodeKeyFilter(made) };
+  const bytes = unlessTooLarge(kind, keysRead, () => encodeKeyFilter(made));
+  if (bytes.length > bytesMax) throw tooLarge(kind, keysRead);
+  return { ...made, bytes };
 }
 
 function expectedOf({ expected, kind }: MakeOptions): number {
@@ -54,16 +64,17 @@ function expectedOf({ expected, kind }: MakeOptions): number {
   throw new UsageError(`a filter of the kind ${kind} needs the number of keys in advance`);
 }
 
-function emptyFilter(kind: Kind, capacity: number, falsePositiveRate: number): MembershipFilter {
-  let filter: MembershipFilter | undefined;
+/** A `RangeError` is that of an array that is too long for the memory, or for any array. */
+function unlessTooLarge<T>(kind: Kind, keyCount: number, act: () => T): T {
   try {
-    filter = kind.make({ capacity, falsePositiveRate });
+    return act();
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+    throw error instanceof RangeError ? tooLarge(kind, keyCount) : error;
   }
-  // An array that is too long for the memory, or for any array.
-  if (filter !== undefined && (!kind.isSized || filter.memoryBytes <= FILTER_BYTES_MAX)) return filter;
-  throw new UsageError(`a filter of the kind ${kind.name} for ${capacity} keys is too large`, {
+}
+
+function tooLarge({ name }: Kind, keyCount: number): UsageError {
+  return new UsageError(`a filter of the kind ${name} for ${keyCount} keys is too large`, {
     hint: 'Expect fewer keys, allow a higher rate, or distribute the keys over several filters.',
   });
 }

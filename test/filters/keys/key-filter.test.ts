@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { CorruptDataError, LdmError } from '../../../src/core/errors.ts';
+import type { Trace } from '../../../src/filters/family/trace.ts';
 import { BinaryFuseFilter } from '../../../src/filters/family/binary-fuse.ts';
 import { encodeSaved } from '../../../src/filters/family/saved-filter.ts';
 import { decodeKeyFilter } from '../../../src/filters/keys/key-filter.ts';
@@ -88,12 +89,49 @@ it.each(sized)('a filter of the kind %s that would not fit in memory is refused'
   await expect(makeKeyFilter({}, options)).rejects.toThrow(LdmError);
 });
 
+const growing = ['dynamic-bloom', 'dynamic-count', 'bloom-array', 'expandable', 'dibf', 'ldm'];
+it.each(growing)(
+  'a filter of the kind %s that grows too large is refused, before it has read all keys',
+  async (kind) => {
+    let batchCount = 0;
+    const keys = async function* (): KeyBatches {
+      for (; batchCount < 200; batchCount += 1)
+        yield Array.from({ length: 100 }, (_, index) => Buffer.from(`${batchCount} ${index}`));
+    };
+    const options = { kind, expected: 100, falsePositiveRate: RATE };
+    const { filter } = await makeKeyFilter({}, { ...options, keys: inBatches([]) });
+    const bytesMax = filter.memoryBytes + 1000;
+    const making = makeKeyFilter({}, { ...options, keys: keys(), bytesMax });
+    await expect(making).rejects.toThrow(new RegExp(`^a filter of the kind ${kind} for \\d+ keys is too large$`));
+    expect(batchCount).toBeLessThan(200);
+  },
+);
+
+it.each(KINDS.map(({ name }) => name))('copies of a key do not fill a filter of the kind %s', async (kind) => {
+  const key = Buffer.from('key');
+  const keys = inBatches(Array.from({ length: 3000 }, () => key));
+  const made = await makeKeyFilter({}, { kind, expected: 10, falsePositiveRate: RATE, keys });
+  expect(made.has(key)).toBe(true);
+  // It counts copies, and predicts its rate as if they were other keys.
+  if (kind !== 'counting-bloom') expect(made.filter.falsePositiveRate()).toBeLessThanOrEqual(RATE);
+  expect(made.bytes.length).toBeLessThan(3000);
+});
+
+it.each(['hash-set', 'binary-fuse-8', 'indexed-filter'])(
+  'a filter of the kind %s that is too large when it is complete is refused',
+  async (kind) => {
+    const keys = Array.from({ length: 2000 }, (_, index) => Buffer.from(`${index}`));
+    const options = { kind, falsePositiveRate: RATE, bytesMax: 1000 };
+    await expect(makeKeyFilter({}, { ...options, keys: inBatches(keys) })).rejects.toThrow('2000 keys is too large');
+  },
+);
+
 it.each(['ldm', 'bloom', 'counting-bloom'])(
   'a filter of the kind %s spreads keys of 20 bytes that look alike',
   async (kind) => {
     const keys = Array.from({ length: 200 }, (_, index) => Buffer.from(`key number ${index}`.padEnd(20, '.')));
     const made = await make(kind, keys);
-    const first = new Set(keys.map((key) => made.trace(key)!.positions[0]));
+    const first = new Set(keys.map((key) => (made.trace(key) as Trace).positions[0]));
     // An LDM filter takes the first bytes of an id of a chunk for its position.
     expect(first.size).toBeGreaterThan(100);
   },

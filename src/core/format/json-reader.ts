@@ -76,8 +76,8 @@ export class JsonReader {
 
   /** Returns the members with other names, or undefined if there are none. */
   others(names: ReadonlySet<string>): Readonly<Record<string, unknown>> | undefined {
-    const others = Object.entries(this.#members).filter(([name]) => !names.has(name));
-    return others.length === 0 ? undefined : Object.fromEntries(others);
+    const others = Object.keys(this.#members).filter((name) => !names.has(name));
+    return others.length === 0 ? undefined : Object.fromEntries(others.map((name) => [name, this.#members[name]]));
   }
 
   fail(name: string, problem: string): never {
@@ -95,6 +95,8 @@ export class JsonReader {
   }
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /**
  * Parses UTF-8 bytes as JSON.
  * @throws CorruptDataError if the input is longer than `maxBytes` or not JSON
@@ -104,7 +106,7 @@ export function parseJson(bytes: Uint8Array, options: { readonly maxBytes: numbe
   if (bytes.length > maxBytes)
     throw new CorruptDataError(`${what}: ${bytes.length} bytes, more than the limit of ${maxBytes}`);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    return JSON.parse(UTF8.decode(bytes));
   } catch (cause) {
     throw new CorruptDataError(`${what}: not JSON`, { cause });
   }

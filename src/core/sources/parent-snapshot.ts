@@ -1,6 +1,6 @@
 import { listNames } from '../files/source/source-files.ts';
 import { parentOf } from '../files/paths/root-paths.ts';
-import type { RecordedAttributes, Snapshot, SnapshotSummary } from '../format/snapshot.ts';
+import type { RecordedAttributes, SnapshotSummary } from '../format/snapshot.ts';
 import { encodeTree } from '../format/tree/tree.ts';
 import type { TreeEntry } from '../format/tree/tree.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
@@ -28,9 +28,14 @@ export interface ParentSnapshot {
   readonly startMs: number;
 }
 
-interface Candidate {
-  readonly id: string;
-  readonly snapshot: Snapshot;
+/** The earlier snapshots that a backup has something to do with. */
+export interface Predecessors {
+  readonly parent: ParentSnapshot | undefined;
+  /** The newest one of the same host and paths, by the time that it has. */
+  readonly newest: SnapshotListing | undefined;
+}
+
+interface Candidate extends SnapshotListing {
   /** -Infinity for a time in the future. */
   readonly timeMs: number;
 }
@@ -49,15 +54,26 @@ interface Given {
   readonly nowMs: number;
 }
 
-/** Finds for each root the newest snapshot of the same host that has content of it, whatever else it contains. */
-export async function findParent(
+/** Decodes the manifests of all snapshots once: with 20,000, that takes a good part of a small backup. */
+export async function findPredecessors(
   repository: Repository,
   opened: OpenedState,
+  given: Given,
+): Promise<Predecessors> {
+  const candidates = findCandidates(repository.files, opened, given);
+  const parent = await findParent(repository, candidates, given);
+  return { parent, newest: newestOfGroup(candidates, given.plan.roots) };
+}
+
+/** Finds for each root the newest snapshot of the same host that has content of it, whatever else it contains. */
+async function findParent(
+  repository: Repository,
+  candidates: readonly Candidate[],
   given: Given,
 ): Promise<ParentSnapshot | undefined> {
   const { plan, trees } = given;
   const emptyTreeId = repository.hasher.treeId(encodeTree([]));
-  const chosen = await chooseForRoots(findCandidates(repository.files, opened, given), given, emptyTreeId);
+  const chosen = await chooseForRoots(candidates, given, emptyTreeId);
   const used = [...new Set([...chosen.values()].map(({ candidate }) => candidate))].sort(newestFirst);
   const [newest] = used;
   if (newest === undefined) return undefined;
@@ -114,16 +130,13 @@ async function chooseForRoots(
   return chosen;
 }
 
-/** Returns the newest snapshot of the same host and paths if the new one is dated before it. */
-export function newerOfGroup(
-  files: RepositoryFiles,
-  opened: OpenedState,
-  { hostname, paths, time }: Snapshot,
-): SnapshotListing | undefined {
-  const isSameGroup = ({ snapshot }: Candidate): boolean => snapshot.paths.join('\0') === paths.join('\0');
-  const nowMs = Infinity;
-  const [newest] = findCandidates(files, opened, { hostname, nowMs }).filter(isSameGroup);
-  return newest !== undefined && newest.timeMs > Date.parse(time) ? newest : undefined;
+function newestOfGroup(candidates: readonly Candidate[], roots: readonly ByteString[]): SnapshotListing | undefined {
+  const group = roots.join('\0');
+  const ofGroup = candidates
+    .filter(({ snapshot }) => snapshot.paths.join('\0') === group)
+    .map((candidate) => ({ ...candidate, timeMs: Date.parse(candidate.snapshot.time) }));
+  const [newest] = ofGroup.sort(newestFirst);
+  return newest && { id: newest.id, snapshot: newest.snapshot };
 }
 
 function findCandidates(

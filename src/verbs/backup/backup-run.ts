@@ -24,8 +24,8 @@ import { FileSaver } from './file-saver.ts';
 import { FileStore, ignoredChanges } from './file-store.ts';
 import type { ChangeOptions } from './file-store.ts';
 import type { OwnRepository } from '../../core/sources/own-repository.ts';
-import { findParent } from '../../core/sources/parent-snapshot.ts';
-import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
+import { findPredecessors } from '../../core/sources/parent-snapshot.ts';
+import type { ParentSnapshot, Predecessors } from '../../core/sources/parent-snapshot.ts';
 import { ParentTrees } from '../../core/sources/parent-tree.ts';
 import { offlinePackIds } from '../../core/saving/relied-packs.ts';
 import { assertAnythingRead, damageWarner } from '../../core/saving/problems.ts';
@@ -104,11 +104,10 @@ export interface BackupRunOptions {
   readonly sample?: ReusedSample | undefined;
 }
 
-export interface StoredSources {
+export interface StoredSources extends Predecessors {
   readonly snapshot: Snapshot;
   readonly tally: BackupTally;
   readonly chunks: RepositoryChunkSaver;
-  readonly parent: ParentSnapshot | undefined;
   readonly removed: RemovedCounts | undefined;
   readonly filesMoved: number | undefined;
   readonly continuation: Continuation;
@@ -144,7 +143,7 @@ export class BackupRun {
     const saver = new FileSaver({ ahead, threads, content });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
     const hostname = options.hostname ?? systemHostname();
-    const parent = await findParent(repository, opened, {
+    const { parent, newest } = await findPredecessors(repository, opened, {
       hostname,
       plan,
       trees: parentTrees,
@@ -185,7 +184,7 @@ export class BackupRun {
       await chunks.finish();
       const isKnown = !parentTrees.isAnyUnreadable;
       const counts = { tally, removed: isKnown ? removed : undefined, filesMoved: isKnown ? moved.count() : undefined };
-      return { snapshot: describe(tree), chunks, parent, continuation, attributes, ...counts };
+      return { snapshot: describe(tree), chunks, parent, newest, continuation, attributes, ...counts };
     } catch (error) {
       // An error during the cleanup must not hide the original error.
       await chunks.abandon().catch(() => undefined);

@@ -1,16 +1,14 @@
 import type { BackupResult } from '../../core/saving/backup-result.ts';
 import { BackendError, UsageError } from '../../core/errors.ts';
 import { encodeSnapshot } from '../../core/format/snapshot.ts';
-import type { Snapshot } from '../../core/format/snapshot.ts';
 import { assertCondemnationsReadable } from '../../core/repository/condemned.ts';
 import { storeVerified } from './relying-run.ts';
-import type { BackupOptions } from './backup-run.ts';
+import type { BackupOptions, StoredSources } from './backup-run.ts';
 import { assertReadData } from '../../core/damage/pack-selector.ts';
 import { Exclusion } from '../../core/sources/exclusion.ts';
 import { manifestsWithoutCopy } from '../../core/saving/manifest-copies.ts';
 import { OwnRepository } from '../../core/sources/own-repository.ts';
 import { warnOfDamage, warnOfSources } from '../../core/saving/problems.ts';
-import { newerOfGroup } from '../../core/sources/parent-snapshot.ts';
 import type { SourceProblem } from '../../core/session/notices.ts';
 import { marksOf, snapshotTime } from '../../core/saving/snapshot-manifest.ts';
 import { planSources } from '../../core/sources/source-plan.ts';
@@ -58,7 +56,7 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const stored = await storeVerified(given);
     const { verified, snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
     warnOfSources(context, tally, ownRepository.skipped);
-    warnOfOrder(given, snapshot);
+    warnOfOrder(given, stored);
     const { summary } = snapshot;
     const { continued } = continuation;
     const { incompleteCount: attributesIncomplete } = attributes;
@@ -116,11 +114,11 @@ async function planBackup(options: BackupOptions, onProblem: (problem: SourcePro
 
 /** A time that the user has given is no sign of a wrong clock. */
 function warnOfOrder(
-  { context, options, repository, opened }: Parameters<typeof storeVerified>[0],
-  snapshot: Snapshot,
+  { context, options }: Parameters<typeof storeVerified>[0],
+  { newest, snapshot: { time } }: StoredSources,
 ): void {
-  const newest = options.time === undefined ? newerOfGroup(repository.files, opened, snapshot) : undefined;
-  if (newest !== undefined) context.onNotice?.({ kind: 'dated-before-newest', newest });
+  if (options.time !== undefined || newest === undefined) return;
+  if (Date.parse(newest.snapshot.time) > Date.parse(time)) context.onNotice?.({ kind: 'dated-before-newest', newest });
 }
 
 function warnOfOffline({ onNotice }: OperationContext, packs: readonly { readonly sizeBytes: number }[]): void {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
+import { replaceCall } from '../../support/replaced-call.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
 
 /** What can be beside the files of a directory. */
@@ -40,4 +41,23 @@ test('names in a directory that does not exist, or is a file, are refused in the
     expect(refusal).toBeInstanceOf(Error);
     await expect(backend.listNames(directory)).rejects.toEqual(refusal);
   }
+});
+
+test('the files of a directory are not looked at one by one for their names', async () => {
+  const place = temporaryDirectory();
+  mkdirSync(join(place, 'snapshots'));
+  for (let number = 0; number < 50; number += 1) writeFileSync(join(place, 'snapshots', String(number)), 'x');
+  let count = 0;
+  replaceCall('lstatSync', (lstatSync) => {
+    const counting = (...given: Parameters<typeof lstatSync>): unknown => {
+      count += 1;
+      return lstatSync(...given);
+    };
+    return counting as typeof lstatSync;
+  });
+  const backend = new LocalBackend(place);
+  await backend.listNames('snapshots');
+  expect(count).toBe(0);
+  await backend.list('snapshots');
+  expect(count).toBe(50);
 });

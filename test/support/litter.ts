@@ -61,7 +61,10 @@ export function addLitter(directory: string, deep = true): (string | Buffer)[] {
     }
     for (const copy of conflictCopiesOf(entry.name))
       add(copy, (path) => copyFileSync(join(directory, entry.name), path));
-    add(entry.name.toUpperCase(), (path) => existsSync(path) || copyFileSync(join(directory, entry.name), path));
+    // A name of digits alone is the same in capitals: a checkpoint may have one.
+    const capitals = entry.name.toUpperCase();
+    if (!existsSync(join(directory, capitals)))
+      add(capitals, (path) => copyFileSync(join(directory, entry.name), path));
     // In a directory of another program, it is not one of ours.
     copyFileSync(join(directory, entry.name), join(directory, '@eaDir', basename(entry.name)));
   }

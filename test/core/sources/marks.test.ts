@@ -65,7 +65,7 @@ for (const seed of seedsOf(2, 40)) {
       const progress = { ...createProgress(), isShown: true };
       const plan = await planSources([source], '/', () => undefined);
       const scan = announceTotals(progress, undefined, { plan, excluded: OPTIONS, repositoryPlace: undefined });
-      await vi.waitFor(() => expect(progress.filesTotal).toBe(summary.totalFilesProcessed));
+      await vi.waitFor(() => expect(progress.filesTotal).toBe(summary.totalFilesProcessed), 300_000);
       await scan!.stop();
       await repository.backup();
       expect(await listPaths(repository)).toHaveLength(paths.length + 1);

@@ -19,7 +19,7 @@ export function describeStayingPacks({ packIds, packBytes, until }: StayingPacks
   const packs = `${countNoun(packIds.size, 'pack')} (${formatBytes(packBytes)})`;
   const stay = packIds.size === 1 ? 'stays' : 'stay';
   const end = until === undefined ? stay : `${stay} until ${formatTime(until)}`;
-  return `${packs} that no snapshot needs and that this machine did not see being written ${end}: an interrupted backup may have left them, or an older state of the repository was put in its place and a newer snapshot needs them. If \`ldm snapshots\` lists everything that you expect, \`ldm compact --accept-older-state\` removes them now`;
+  return `${packs} that no snapshot needs and that this machine did not see being written ${end}: an interrupted backup may have left them, or an older state of the repository was put in its place and a newer snapshot needs them. Until then, no pack is removed, since that snapshot may also need other ones. If \`ldm snapshots\` lists everything that you expect, \`ldm compact --accept-older-state\` removes what is not needed now`;
 }
 
 const REASONS = 'an older state of the repository was put in its place, or the listings of the server lag behind';

@@ -6,7 +6,7 @@ import { RESERVE_NAME, commitName } from '../format/layout.ts';
 import { assertAllOnline } from '../repository/listing.ts';
 import type { Listing } from '../repository/listing.ts';
 import { markTrusted } from './compaction-guard.ts';
-import { countWithin, estimateFreed, limitRewriting, planCompaction } from './compaction-plan.ts';
+import { countWithin, estimateFreed, limitRewriting, limitToCondemned, planCompaction } from './compaction-plan.ts';
 import type { CompactionPlan } from './compaction-plan.ts';
 import { Compaction } from './compaction.ts';
 import { describeReseal, findEarlierSeals } from './earlier-seals.ts';
@@ -157,7 +157,8 @@ async function planRound(context: OperationContext, repository: Repository, opti
   const limit = { percent: options.maxUnusedPercent ?? MAX_UNUSED_PERCENT, bytes: options.maxUnusedBytes };
   const staying = await findStaying(context, repository, opened);
   const whole = planCompaction(state, listing, limit, { resealed: earlier.packs, staying: staying?.packIds });
-  const plan = limitRewriting(whole, countWithin(whole, options.maxRepackBytes ?? Infinity));
+  const limited = limitRewriting(whole, countWithin(whole, options.maxRepackBytes ?? Infinity));
+  const plan = staying === undefined ? limited : limitToCondemned(limited, listing.condemned.packIds);
   return { opened, markedIds, plan, earlier, staying };
 }
 

@@ -74,6 +74,19 @@ export function limitRewriting(plan: CompactionPlan, countMax: number): Compacti
   return { ...plan, rewritten, condemnedCount, keptIds, deadBytesRemaining: plan.deadBytesRemaining + deadBytes };
 }
 
+/**
+ * Returns the same plan without all that a newer state of the repository may need, which can share any chunk with this
+ * one: only what an earlier compaction has condemned goes, since nothing relies on that again.
+ */
+export function limitToCondemned(plan: CompactionPlan, condemnedIds: ReadonlySet<string>): CompactionPlan {
+  const { condemnedCount, removed } = plan;
+  const limited = limitRewriting(plan, condemnedCount);
+  const isCondemned = ({ pack }: PackUsage): boolean => condemnedIds.has(pack.id);
+  const keptBytes = sum(removed.filter((usage) => !isCondemned(usage)).map(({ deadBytes }) => deadBytes));
+  const deadBytesRemaining = limited.deadBytesRemaining + keptBytes;
+  return { ...limited, removed: removed.filter(isCondemned), orphanIds: [], deadBytesRemaining };
+}
+
 /** Returns how many packs of a plan, from its first, may be rewritten if all but condemned ones have a limit together. */
 export function countWithin({ rewritten, condemnedCount }: CompactionPlan, bytesMax: number): number {
   let bytes = 0;

@@ -13,7 +13,8 @@ import { wallClockMs } from '../util/clock.ts';
  * repositories has put yesterday's segments and snapshots beside today's packs, today's snapshots need them as soon as
  * today's files are back. Nothing in a pack says for which snapshot it was written, so a machine removes at once only those
  * that were written since it first saw the repository: if a newer state than the one here had been there since, its memory
- * would miss that (`RepositoryWatch`). The others stay until there was time to notice the older state.
+ * would miss that (`RepositoryWatch`). The others stay until there was time to notice the older state. So does everything
+ * else meanwhile: the newer snapshots share chunks with the listed ones, and rely on indexed chunks that were dead before.
  */
 
 /** How long a pack of an unknown backup stays after it was written. */

@@ -1,8 +1,7 @@
-import { cpSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import { StoredMemory } from '../../../src/console/repository-memory.ts';
 import { describeNotice } from '../../../src/console/reports/notice-text.ts';
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
@@ -10,84 +9,14 @@ import { compact } from '../../../src/core/removing/compact.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import type { RepositoryMemory } from '../../../src/core/session/memory.ts';
-import type { Notice } from '../../../src/core/session/notices.ts';
 import { firstSight } from '../../../src/core/session/repository-memory.ts';
-import { backup } from '../../../src/verbs/backup/backup.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
-import { FaultyBackend, SimulatedCrash } from '../../support/faulty-backend.ts';
-import { simulatedProcess } from '../../support/simulated-process.ts';
-import { memoryDirectory } from '../../support/temp-directory.ts';
-import { TEST_PASSWORD } from '../../support/test-password.ts';
-
-/** What a program that copies repositories may take from another day than the packs. */
-const SMALL_DIRECTORIES = ['index', 'snapshots', 'manifests.bak', 'filter', 'deleted', 'condemned'];
+import { Scene, newMemory } from '../../support/mixed-days.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
-
-function newMemory(): StoredMemory {
-  const unexpected = (message: string): never => expect.fail(message);
-  return new StoredMemory(memoryDirectory(), { warn: unexpected, note: unexpected });
-}
-
-/** A repository on a real disk, and a source that changes before each backup. */
-class Scene {
-  readonly repository = join(memoryDirectory(), 'repository');
-  readonly notices: Notice[] = [];
-  readonly #isEncrypted: boolean;
-  readonly #source = memoryDirectory();
-  #made = 0;
-
-  constructor(encryption: 'always' | 'never') {
-    this.#isEncrypted = encryption === 'always';
-  }
-
-  context(memory: RepositoryMemory | undefined): OperationContext {
-    const onNotice = (notice: Notice): void => void this.notices.push(notice);
-    const password = this.#isEncrypted ? TEST_PASSWORD : undefined;
-    return { ...simulatedProcess(new LocalBackend(this.repository)), password, memory, onNotice };
-  }
-
-  async backUp(context: OperationContext): Promise<string> {
-    this.#made += 1;
-    writeFileSync(join(this.#source, `file-${this.#made}`), `content ${this.#made}`.repeat(500));
-    return (await backup(context, { sources: [this.#source], cwd: '/' })).snapshotId!;
-  }
-
-  /** A backup that dies when its packs are there, and no segment lists them yet. */
-  async leavePacks(memory: RepositoryMemory | undefined): Promise<string[]> {
-    const before = this.packs();
-    const context = this.context(memory);
-    const only = (operation: string, name: string): boolean => operation === 'rename' && name.includes('-> index/');
-    const backend = new FaultyBackend(new LocalBackend(this.repository), { failAt: 1, mode: 'crash', only });
-    await expect(this.backUp({ ...context, backend })).rejects.toThrow(SimulatedCrash);
-    return this.packs().filter((pack) => !before.includes(pack));
-  }
-
-  packs(): string[] {
-    const names = readdirSync(join(this.repository, 'packs'), { recursive: true, encoding: 'utf8' });
-    return names.filter((name) => name.length > 64).toSorted();
-  }
-
-  keepSmallFiles(): string {
-    const kept = memoryDirectory();
-    for (const name of SMALL_DIRECTORIES) copyTree(join(this.repository, name), join(kept, name));
-    return kept;
-  }
-
-  putSmallFiles(kept: string): void {
-    for (const name of SMALL_DIRECTORIES) {
-      rmSync(join(this.repository, name), { recursive: true, force: true });
-      copyTree(join(kept, name), join(this.repository, name));
-    }
-  }
-}
-
-function copyTree(from: string, to: string): void {
-  cpSync(from, to, { recursive: true, preserveTimestamps: true });
-}
 
 /** Yesterday's small files beside today's packs. */
 async function mixedDays(encryption: 'always' | 'never'): Promise<{ scene: Scene; today: string; ids: string[] }> {
@@ -128,6 +57,33 @@ test.each(['never', 'always'] as const)(
     expect((await check(scene.context(undefined), options)).findings).toEqual([]);
   },
 );
+
+test('what today shares with deleted snapshots of yesterday survives every removal by a new machine', async () => {
+  const scene = new Scene('never');
+  const writer = scene.context(newMemory());
+  await initRepository(writer, { encryption: 'never' });
+  const first = await scene.backUp(writer);
+  scene.dropFile(1);
+  const second = await scene.backUp(writer);
+  await deleteSnapshots(writer, { selectors: [first], reclaim: false });
+  const yesterday = scene.keepSmallFiles();
+  scene.bringFile(1);
+  const today = await scene.backUp(writer);
+  const small = scene.keepSmallFiles();
+  scene.putSmallFiles(yesterday);
+  const all = scene.packs();
+  const newMachine = scene.context(newMemory());
+  const promised = await compact(newMachine, { dryRun: true });
+  const done = await compact(newMachine);
+  for (const { packsRemoved, deadBytesRemaining } of [promised, done]) {
+    expect(packsRemoved).toBe(0);
+    expect(deadBytesRemaining).toBeGreaterThan(0);
+  }
+  await deleteSnapshots(newMachine, { selectors: [second] });
+  expect(scene.packs()).toEqual(all);
+  scene.putSmallFiles(small);
+  expect((await check(scene.context(undefined), { selectors: [today], readData: true })).findings).toEqual([]);
+});
 
 test('packs of today go if somebody accepts the older state', async () => {
   const { scene } = await mixedDays('never');

@@ -82,8 +82,10 @@ export async function compact(context: OperationContext, options: CompactOptions
     if (!isDryRun) {
       await extensionOf(repository)?.releaseUnneeded(context, repository);
       await restoreImageAndReserve(repository);
-      // Only now nothing is missing but what was removed: no compaction runs while anything is lost.
-      await repository.groups?.copyMetadata?.(repository.assertLocked, REMOVED_BY_COMPACTION);
+      // Only now nothing is missing but what was removed: no compaction runs while anything is lost. The copies may have
+      // the snapshots of a newer state.
+      const exactIn = staying === undefined ? REMOVED_BY_COMPACTION : undefined;
+      await repository.groups?.copyMetadata?.(repository.assertLocked, exactIn);
     }
     const freedBytes = estimateFreed(first.plan, listing) + (copies?.surplusBytes ?? 0);
     const bytesAfter = isDryRun ? bytesBefore - freedBytes : await repository.files.measure();

@@ -1,4 +1,4 @@
-import { utimesSync } from 'node:fs';
+import { cpSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -13,7 +13,10 @@ import { firstSight } from '../../../src/core/session/repository-memory.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
+import { fill, makeGrouped } from '../../support/grouped-repository.ts';
+import { copiesIn, ownPlace, recover } from '../../support/metadata-in-groups.ts';
 import { Scene, newMemory } from '../../support/mixed-days.ts';
+import { memoryDirectory } from '../../support/temp-directory.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -83,6 +86,22 @@ test('what today shares with deleted snapshots of yesterday survives every remov
   expect(scene.packs()).toEqual(all);
   scene.putSmallFiles(small);
   expect((await check(scene.context(undefined), { selectors: [today], readData: true })).findings).toEqual([]);
+});
+
+test('copies of metadata in groups keep a newer snapshot that an older state of the place lacks', async () => {
+  const grouped = await makeGrouped(['a', 'b'], { copies: 2 });
+  fill(grouped, 'one', 1);
+  await grouped.backup();
+  const yesterday = memoryDirectory();
+  cpSync(ownPlace(grouped), yesterday, { recursive: true, preserveTimestamps: true });
+  fill(grouped, 'two', 2);
+  const { snapshotId } = await grouped.backup();
+  rmSync(ownPlace(grouped), { recursive: true });
+  cpSync(yesterday, ownPlace(grouped), { recursive: true, preserveTimestamps: true });
+  expect((await compact(grouped.context)).staying).toBeDefined();
+  expect(copiesIn(grouped, 'a', 'snapshots')).toContain(snapshotId);
+  await recover(grouped, 'a');
+  expect((await check(grouped.context, { selectors: [snapshotId!], readData: true })).findings).toEqual([]);
 });
 
 test('packs of today go if somebody accepts the older state', async () => {

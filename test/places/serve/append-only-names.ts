@@ -29,6 +29,7 @@ export const STORED: readonly string[] = [
   'filter/000000000001-01234567',
   'filter/000000000002-01234567',
   'realm',
+  'group-id',
 ];
 export const FORBIDDEN: readonly string[] = [
   `deleted/${id('2')}`,

@@ -181,6 +181,17 @@ describe('an append-only directory', () => {
     await client.makeDirectory('another');
   });
 
+  test('lets a client add each file that is stored', async () => {
+    const client = await RawClient.connect(memoryDirectory(), '--append-only');
+    const inner = [...DIRECTORIES, ...EMPTY].filter((name) => name !== '').map((name) => `r/${name}`);
+    for (const name of ['r', 'r/packs', ...inner]) await client.makeDirectory(name);
+    for (const name of STORED) {
+      await client.put(`r/${temporary('0')}`, name);
+      await client.rename(`r/${temporary('0')}`, `r/${name}`);
+      expect(await client.read(`r/${name}`)).toBe(name);
+    }
+  });
+
   test('takes a file that it has already, and removes the temporary one', async () => {
     const directory = memoryDirectory();
     await makeRepository(await RawClient.connect(directory), 'r');

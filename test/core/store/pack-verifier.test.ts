@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { PassingBackend } from '../../../src/core/backend/passing-backend.ts';
 import { packName } from '../../../src/core/format/layout.ts';
 import type { PackContents } from '../../../src/core/format/pack.ts';
 import { PackVerifier } from '../../../src/core/store/pack-verifier.ts';
@@ -36,12 +37,28 @@ function verifierOf(counting: FaultyBackend, listed: ReadonlyMap<string, number>
   return new PackVerifier({ backend: counting, codec, packHash: 'blake3', listed });
 }
 
+/** Damages the first two answers, each in another place. */
+class TwiceWrongBackend extends PassingBackend {
+  #reads = 0;
+
+  override async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
+    await super.readRange(name, offset, target);
+    if (this.#reads < 2) target[this.#reads]! ^= 1;
+    this.#reads += 1;
+  }
+}
+
 describe.each(['verifyStructure', 'verifyData'] as const)('%s', (verify) => {
   test('of a pack that is listed with its size takes one call', async () => {
     const counting = new FaultyBackend(backend);
     const verifier = verifierOf(counting, new Map([[pack.id, pack.sizeBytes]]));
     expect(await verifier[verify](pack)).toMatchObject({ problems: [], damagedChunks: [] });
     expect(counting.operations.map(({ operation }) => operation)).toEqual(['readRange']);
+  });
+
+  test('does not call a sound pack damaged because two answers are wrong in different ways', async () => {
+    const verifier = new PackVerifier({ backend: new TwiceWrongBackend(backend), codec, packHash: 'blake3' });
+    expect(await verifier[verify](pack)).toMatchObject({ problems: [], damagedChunks: [] });
   });
 
   test('finds a pack that is gone, cut or extended, whether the listing knows it or not', async () => {

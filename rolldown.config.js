@@ -36,7 +36,9 @@ const program = {
   onLog: (level, log, handle) => handle(log.code === 'INEFFECTIVE_DYNAMIC_IMPORT' ? 'error' : level, log),
   output: {
     dir: 'dist',
-    chunkFileNames: 'parts/[name].js',
+    // With a digest, since a command may be running while the program is updated: what it loads then must be of its own
+    // version, or missing. Without one, a backup of hours would call other functions than it was built with.
+    chunkFileNames: 'parts/[name]-[hash].js',
     // The declarations have them. In the program they would take 300 KB.
     comments: { jsdoc: false },
     // One file for everything that every command with a repository needs. Reports and operations stay separate files.

@@ -14,6 +14,7 @@ import { withoutIds } from '../console/reports/without-ids.ts';
 import { pathFields } from '../console/output/byte-fields.ts';
 import { OutputClosedError } from '../console/output/output.ts';
 import { FOREIGN_COMMANDS } from './foreign-commands.ts';
+import { describeMissingPart } from './missing-part.ts';
 import { usageProblem } from './usage-sentences.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, exitCodeOfError } from '../console/exit-codes.ts';
 
@@ -46,6 +47,9 @@ export function describeFailure(error: unknown, helpCommand = 'ldm --help', verb
     const hint = 'Change to another directory, or give absolute paths.';
     return describeExpectedFailure(new UsageError('the current directory does not exist any more', { hint }));
   }
+  const missing = describeMissingPart(error);
+  if (missing !== undefined)
+    return describeExpectedFailure(new LdmError(missing.message, { hint: missing.hint, cause: error }));
   if (error instanceof RangeError && /allocat/i.test(error.message)) {
     const hint = 'Let the process use more memory (see `ulimit -v`), or end other programs.';
     return describeExpectedFailure(new LdmError(`out of memory: ${error.message}`, { hint, cause: error }));

@@ -2,6 +2,7 @@ import { endProcess } from './exit.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS } from '../console/exit-codes.ts';
 import type { Output } from '../console/output/output.ts';
 import { installSignalHandlers, interruptionSignal } from '../console/signals.ts';
+import { describeMissingPart } from './missing-part.ts';
 import { describeVersion } from '../console/version.ts';
 
 /** These are handled without the command-line library: `ldm version` must start as fast as Node itself. */
@@ -92,6 +93,14 @@ async function reportLostOutput(
 
 /** For errors thrown outside of any awaited call, for example in a timer. */
 async function endUncaught(error: unknown): Promise<void> {
-  const { reportFailure } = await import('./command-line.ts');
-  await endProcess(await reportFailure(error, words));
+  let exitCode = EXIT_FAILURE;
+  try {
+    const { reportFailure } = await import('./command-line.ts');
+    exitCode = await reportFailure(error, words);
+  } catch (failure) {
+    // What reports failures is gone itself. That must not be uncaught: it would be reported again, forever.
+    const missing = describeMissingPart(failure);
+    process.stderr.write(`ldm: ${missing === undefined ? String(error) : `${missing.message}\n${missing.hint}`}\n`);
+  }
+  await endProcess(exitCode);
 }

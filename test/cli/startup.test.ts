@@ -24,6 +24,7 @@ describe('start-up', () => {
       'node:fs',
       'src/cli/exit.ts',
       'src/cli/main.ts',
+      'src/cli/missing-part.ts',
       'src/console/exit-codes.ts',
       'src/console/signals.ts',
       'src/console/version.ts',

@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { CorruptDataError, InstallationError, LdmError } from '../errors.ts';
 import { startedAsBatch } from '../files/native/batch-policy.ts';
+import { VERSION } from '../util/version.ts';
 import type { QueuedTask } from './queued-task.ts';
 import { END_MESSAGE, claim, resetClaim, transferredBy } from './task-messages.ts';
-import type { TaskMessage, TaskReply } from './task-messages.ts';
+import type { TaskMessage, TaskReply, ThreadData } from './task-messages.ts';
 
 /** Maximum number of stealable tasks without a reply; a stolen task counts until the thread skips it. */
 const SLOT_COUNT = 16;
@@ -35,7 +36,7 @@ export class PoolThread {
     this.#onChange = onChange;
     this.#worker = startedAsBatch(() => {
       return new Worker(program, {
-        workerData: this.#claims,
+        workerData: { claims: this.#claims, version: VERSION } satisfies ThreadData,
         // Options such as --input-type, which a program that uses the library may have, make a thread fail.
         execArgv: [],
         resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEBIBYTES_MAX },

@@ -128,6 +128,14 @@ interface TaskResults {
 
 export type ResultOf<T extends Task> = TaskResults[T['name']];
 
+/** What a thread is started with. */
+export interface ThreadData {
+  /** Shared memory, see `claim`. */
+  readonly claims: Int32Array;
+  /** Of the program that starts it. */
+  readonly version: string;
+}
+
 export interface TaskMessage {
   readonly id: number;
   /** Slot in which the thread must claim the task first; undefined if the task cannot be stolen. */

@@ -1,9 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { CorruptDataError, InstallationError, LdmError } from '../errors.ts';
 import { END_MESSAGE, claim, transferOf } from './task-messages.ts';
-import type { ResultOf, Task, TaskMessage, TaskReply } from './task-messages.ts';
+import type { ResultOf, Task, TaskMessage, TaskReply, ThreadData } from './task-messages.ts';
 import { perform } from './tasks.ts';
 import { closeZstd } from './zstd.ts';
+import { VERSION } from '../util/version.ts';
+
+// A thread is started when it is needed, so the program may have been updated since. Tasks have the form of one version.
+const { claims, version } = workerData as ThreadData;
+if (version !== VERSION) throw new Error('the program was updated while it ran');
 
 parentPort?.on('message', (message: TaskMessage | typeof END_MESSAGE) => {
   if (message === END_MESSAGE) end();
@@ -16,7 +21,7 @@ function end(): void {
 }
 
 function carryOut({ id, slot, task }: TaskMessage): void {
-  if (slot !== undefined && !claim(workerData as Int32Array, slot)) {
+  if (slot !== undefined && !claim(claims, slot)) {
     parentPort!.postMessage({ id } satisfies TaskReply);
     return;
   }

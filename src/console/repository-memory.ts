@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { CorruptDataError, LdmError } from '../core/errors.ts';
 import { exclusively } from '../core/files/target/file-lock.ts';
@@ -94,6 +94,32 @@ export class StoredMemory implements RepositoryMemory {
 
   forgetPlace(place: string): void {
     for (const path of this.tracesOfPlace(place)) this.#attempt('remove', path, () => rmSync(path));
+  }
+
+  noteWritten(place: string, repositoryId: string, packId: string): void {
+    const path = this.#writtenPath(place, repositoryId);
+    if (path !== undefined)
+      this.#attempt('write', path, () => {
+        makeDirectories(dirname(path), { mode: 0o700 });
+        appendFileSync(path, `${packId}\n`, { mode: 0o600 });
+      });
+  }
+
+  writtenPacks(place: string, repositoryId: string): ReadonlySet<string> {
+    const path = this.#writtenPath(place, repositoryId);
+    const bytes = path === undefined ? undefined : this.#read(path);
+    return new Set(bytes?.toString('latin1').split('\n').filter(isId));
+  }
+
+  forgetWritten(place: string, repositoryId: string): void {
+    const path = this.#writtenPath(place, repositoryId);
+    if (path !== undefined) this.#attempt('remove', path, () => rmSync(path));
+  }
+
+  /** Beside the other file: ids of packs, one in each line. Those of a process that was killed are there too. */
+  #writtenPath(place: string, repositoryId: string): string | undefined {
+    const path = this.#pathOf(place, repositoryId);
+    return path === undefined ? undefined : path.replace(/\.json$/, '.packs');
   }
 
   #pathOf(place: string, repositoryId: string): string | undefined {

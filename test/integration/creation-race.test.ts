@@ -116,6 +116,9 @@ test('a first backup uses the repository that another one creates and remembers 
     tracesOfId: () => [],
     recall: () => undefined,
     update: () => undefined,
+    noteWritten: () => undefined,
+    writtenPacks: () => new Set(),
+    forgetWritten: () => undefined,
     forgetPlace: () => undefined,
     tracesOfPlace: () => {
       for (const name of rival.directoryNames()) disk.pokeDirectory(name);

@@ -8,6 +8,7 @@ import type { OperationContext } from '../../src/core/session/context.ts';
 import type { RepositoryMemory } from '../../src/core/session/memory.ts';
 import type { Notice } from '../../src/core/session/notices.ts';
 import { backup } from '../../src/verbs/backup/backup.ts';
+import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
 import { FaultyBackend, SimulatedCrash } from './faulty-backend.ts';
 import { simulatedProcess } from './simulated-process.ts';
 import { memoryDirectory } from './temp-directory.ts';
@@ -84,4 +85,25 @@ export class Scene {
 
 function copyTree(from: string, to: string): void {
   cpSync(from, to, { recursive: true, preserveTimestamps: true });
+}
+
+/** The name under which a plain repository is remembered. */
+export async function rememberedIdOf(context: OperationContext): Promise<string> {
+  const memory = newMemory();
+  const names: string[] = [];
+  const noting: RepositoryMemory = {
+    tracesOfPlace: (place) => memory.tracesOfPlace(place),
+    tracesOfId: (id) => memory.tracesOfId(id),
+    recall: (place, id) => memory.recall(place, id),
+    update: (place, id, change) => {
+      names.push(id);
+      memory.update(place, id, change);
+    },
+    forgetPlace: (place) => memory.forgetPlace(place),
+    noteWritten: (...note) => memory.noteWritten(...note),
+    writtenPacks: (...of) => memory.writtenPacks(...of),
+    forgetWritten: (...of) => memory.forgetWritten(...of),
+  };
+  await listSnapshots({ ...context, memory: noting });
+  return names[0]!;
 }

@@ -15,11 +15,11 @@ export function describeOlderState({ snapshots, generations }: OlderState): stri
 }
 
 /** Says which packs a compaction has left, why, until when, and how to remove them. */
-export function describeStayingPacks({ packIds, packBytes, until }: StayingPacks): string {
+export function describeStayingPacks({ packIds, packBytes, until, isAllKept }: StayingPacks): string {
   const packs = `${countNoun(packIds.size, 'pack')} (${formatBytes(packBytes)})`;
   const stay = packIds.size === 1 ? 'stays' : 'stay';
   const end = until === undefined ? stay : `${stay} until ${formatTime(until)}`;
-  return `${packs} that no snapshot needs and that this machine did not see being written ${end}: an interrupted backup may have left them, or an older state of the repository was put in its place and a newer snapshot needs them. Until then, no pack is removed, since that snapshot may also need other ones. If \`ldm snapshots\` lists everything that you expect, \`ldm compact --accept-older-state\` removes what is not needed now`;
+  return `${packs} that no snapshot needs and that this machine has not written ${end}: an interrupted backup may have left them, or an older state of the repository was put in its place and a newer snapshot needs them.${isAllKept ? ' Until then, no pack is removed, since that snapshot may also need other ones.' : ''} If \`ldm snapshots\` lists everything that you expect, \`ldm compact --accept-older-state\` removes what is not needed now`;
 }
 
 const REASONS = 'an older state of the repository was put in its place, or the listings of the server lag behind';

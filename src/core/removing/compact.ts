@@ -12,6 +12,7 @@ import { Compaction } from './compaction.ts';
 import { describeReseal, findEarlierSeals } from './earlier-seals.ts';
 import type { EarlierSeals, ResealResult } from './earlier-seals.ts';
 import { withRepository } from '../session/session.ts';
+import { rememberedId } from '../session/repository-memory.ts';
 import { beginPhase } from '../session/progress.ts';
 import type { OperationContext } from '../session/context.ts';
 import { extensionOf } from '../session/extension.ts';
@@ -86,6 +87,9 @@ export async function compact(context: OperationContext, options: CompactOptions
       // the snapshots of a newer state.
       const exactIn = staying === undefined ? REMOVED_BY_COMPACTION : undefined;
       await repository.groups?.copyMetadata?.(repository.assertLocked, exactIn);
+      // What this machine had written and not indexed is gone.
+      if (first.opened.state.isComplete && staying?.isAllKept !== true)
+        context.memory?.forgetWritten(context.backend.location, rememberedId(repository.config));
     }
     const freedBytes = estimateFreed(first.plan, listing) + (copies?.surplusBytes ?? 0);
     const bytesAfter = isDryRun ? bytesBefore - freedBytes : await repository.files.measure();
@@ -160,7 +164,7 @@ async function planRound(context: OperationContext, repository: Repository, opti
   const staying = await findStaying(context, repository, opened);
   const whole = planCompaction(state, listing, limit, { resealed: earlier.packs, staying: staying?.packIds });
   const limited = limitRewriting(whole, countWithin(whole, options.maxRepackBytes ?? Infinity));
-  const plan = staying === undefined ? limited : limitToCondemned(limited, listing.condemned.packIds);
+  const plan = staying?.isAllKept !== true ? limited : limitToCondemned(limited, listing.condemned.packIds);
   return { opened, markedIds, plan, earlier, staying };
 }
 

@@ -12,9 +12,10 @@ import { wallClockMs } from '../util/clock.ts';
  * Packs that no segment lists. Usually a backup was interrupted before it wrote the segment. But if a program that copies
  * repositories has put yesterday's segments and snapshots beside today's packs, today's snapshots need them as soon as
  * today's files are back. Nothing in a pack says for which snapshot it was written, so a machine removes at once only those
- * that were written since it first saw the repository: if a newer state than the one here had been there since, its memory
- * would miss that (`RepositoryWatch`). The others stay until there was time to notice the older state. So does everything
- * else meanwhile: the newer snapshots share chunks with the listed ones, and rely on indexed chunks that were dead before.
+ * that it has written itself: if it had finished that backup, its memory would miss the newer state (`RepositoryWatch`).
+ * The others stay until there was time to notice the older state. On a machine that is new to the repository, so does
+ * everything else meanwhile: the newer snapshots share chunks with the listed ones, and rely on indexed chunks that were
+ * dead before. On the others that would end all reclaiming for a week whenever another machine's backup is interrupted.
  */
 
 /** How long a pack of an unknown backup stays after it was written. */
@@ -35,28 +36,36 @@ export async function findStaying(
 ): Promise<StayingPacks | undefined> {
   const ids = unindexedPackIds(state, listing);
   if (ids.length === 0 || acceptsOlderState !== false) return undefined;
-  const seen = memory?.recall(backend.location, rememberedId(config));
-  // An earlier build has seen it, at an unknown time.
-  if (seen !== undefined && seen.firstSeen === undefined) return undefined;
-  const firstSeenMs = seen?.firstSeen === undefined ? Infinity : Date.parse(seen.firstSeen);
+  const known = [backend.location, rememberedId(config)] as const;
+  const written = memory?.writtenPacks(...known);
+  const others = ids.filter((id) => written?.has(id) !== true);
+  if (others.length === 0) return undefined;
+  const seen = memory?.recall(...known);
   const nowMs = wallClockMs();
+  const firstSeenMs = seen === undefined ? Infinity : Math.min(nowMs, timeOf(seen.firstSeen));
   const listed = await files.list('packs');
   const times = new Map(listed.map(({ name, modifiedMs }) => [baseName(name), modifiedMs]));
   const clocks = { nowMs, aheadMs: backend.clockAheadMs?.() ?? 0 };
-  const ends = new Map(ids.map((id) => [id, endOfGrace(times.get(id), firstSeenMs, clocks)]));
-  const staying = ids.filter((id) => ends.get(id)! > nowMs);
+  const ends = new Map(others.map((id) => [id, endOfGrace(times.get(id), firstSeenMs, clocks)]));
+  const staying = others.filter((id) => ends.get(id)! > nowMs);
   if (staying.length === 0) return undefined;
   const untilMs = staying.reduce((latest, id) => Math.max(latest, ends.get(id)!), 0);
   return {
     packIds: new Set(staying),
     packBytes: staying.reduce((sum, id) => sum + listing.packs.get(id)! + (listing.copyBytes.get(id) ?? 0), 0),
     until: untilMs === Infinity ? undefined : new Date(untilMs).toISOString(),
+    isAllKept: firstSeenMs + GRACE_MS > nowMs,
   };
 }
 
+/** What an earlier build has seen at an unknown time was long ago. */
+function timeOf(firstSeen: string | undefined): number {
+  return firstSeen === undefined ? -Infinity : Date.parse(firstSeen);
+}
+
 /**
- * Returns from when on a pack may go: Infinity if that is not known, and 0 for one that was written since this machine first saw
- * the repository. A time that is missing or in the future says nothing; a clock that differs is taken for what keeps the pack.
+ * Returns from when on a pack may go; Infinity if that is not known. A time that is missing or in the future says nothing,
+ * so that of the first sight counts. A clock that differs is taken for what keeps the pack.
  */
 function endOfGrace(
   modifiedMs: number | undefined,
@@ -65,8 +74,5 @@ function endOfGrace(
 ): number {
   // Places without times say 1970.
   const isUnknown = modifiedMs === undefined || modifiedMs <= 0 || modifiedMs > nowMs + PRECISION_MS;
-  const earliestMs = isUnknown ? -Infinity : modifiedMs - Math.max(0, aheadMs);
-  if (earliestMs >= firstSeenMs) return 0;
-  const latestMs = isUnknown ? Infinity : modifiedMs - Math.min(0, aheadMs);
-  return Math.min(latestMs, firstSeenMs) + GRACE_MS;
+  return GRACE_MS + (isUnknown ? firstSeenMs : modifiedMs - Math.min(0, aheadMs));
 }

@@ -48,11 +48,13 @@ type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
  */
 export class DurableOrder implements PackSink {
   readonly packsAtOnce: number | undefined;
+  readonly onNaming: PackSink['onNaming'];
   readonly #backend: Backend;
   readonly #seals: Seals;
 
-  constructor({ backend, seals }: FilePlace) {
+  constructor({ backend, seals, onNaming }: FilePlace & Pick<PackSink, 'onNaming'>) {
     this.packsAtOnce = backend.packsAtOnce;
+    this.onNaming = onNaming;
     this.#backend = backend;
     this.#seals = seals;
   }
@@ -73,9 +75,8 @@ export class DurableOrder implements PackSink {
   }
 
   /**
-   * Commits snapshots. Each manifest is made when the ids of those before it are known. `verify` runs before each, and
-   * after the last, since this process may have been suspended in between. If it throws, the snapshots are withdrawn by
-   * deleting them, unless they `mayStay`.
+   * Commits snapshots. Each manifest is made when the ids of those before it are known. `verify` runs before each and after
+   * the last, since this process may have been suspended. If it throws, the snapshots are deleted, unless they `mayStay`.
    */
   async commitSnapshots(manifests: readonly MakeManifest[], verify: Verify, mayStay: MayStay): Promise<Committed[]> {
     await this.#backend.barrier();

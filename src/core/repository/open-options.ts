@@ -14,6 +14,8 @@ export interface OpenRepositoryOptions extends AccessOptions {
   readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
   /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
   readonly storeSizes?: StoreSizes | undefined;
+  /** Called with the id of each pack that this process writes, right before it gets its name. */
+  readonly onNaming?: ((packId: string) => void) | undefined;
   /** Reads the chunks that other domains keep. Default: they cannot be read. */
   readonly fetchBorrowed?: FetchBorrowed | undefined;
   /** Threads that compress and hash, which the caller closes. Default: threads of this process, closed when unused. */

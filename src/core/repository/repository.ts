@@ -73,7 +73,7 @@ export class Repository {
   private constructor(
     made: OpenedConfig &
       PlacedPacks &
-      Pick<OpenRepositoryOptions, 'signal' | 'threads' | 'onDamagedCheckpoint' | 'fetchBorrowed'> & {
+      Pick<OpenRepositoryOptions, 'signal' | 'threads' | 'onDamagedCheckpoint' | 'fetchBorrowed' | 'onNaming'> & {
         readonly hasher: ChunkHasher;
         readonly lock: RepositoryLock | undefined;
         readonly sizes: StoreSizes;
@@ -109,7 +109,7 @@ export class Repository {
    * that without the zstd library: it looks like damage.
    */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
-    const { backend, signal, threads, onDamagedCheckpoint, fetchBorrowed } = options;
+    const { backend, signal, threads, onDamagedCheckpoint, fetchBorrowed, onNaming } = options;
     const { storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     openZstd();
     const readConfig = async (): Promise<OpenedConfig> => {
@@ -124,7 +124,7 @@ export class Repository {
       const opened = lock === undefined ? first : await currentConfig(first, readConfig);
       const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
       const placed = await placePacks(backend, { ...opened, ...opened.config }, options);
-      const given = { signal, sizes, threads, onDamagedCheckpoint, fetchBorrowed };
+      const given = { signal, sizes, threads, onDamagedCheckpoint, fetchBorrowed, onNaming };
       return new Repository({ ...opened, ...placed, ...given, hasher, lock });
     } catch (error) {
       await lock?.release().catch(() => undefined);

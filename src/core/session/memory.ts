@@ -29,6 +29,11 @@ export interface RepositoryMemory {
   /** No other command changes it between the call of `change` and the end. */
   update(place: string, repositoryId: string, change: (seen: SeenRepository | undefined) => SeenRepository): void;
   forgetPlace(place: string): void;
+  /** Remembers that this machine writes a pack. */
+  noteWritten(place: string, repositoryId: string, packId: string): void;
+  /** Returns the ids of the packs that this machine has written since the last call of `forgetWritten`. */
+  writtenPacks(place: string, repositoryId: string): ReadonlySet<string>;
+  forgetWritten(place: string, repositoryId: string): void;
 }
 
 /** What shows that the state of a repository is older than one that this machine has seen. */

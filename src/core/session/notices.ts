@@ -134,6 +134,8 @@ export interface StayingPacks {
   readonly packBytes: number;
   /** When the last of them may go (RFC 3339). Undefined if that is not known. */
   readonly until: string | undefined;
+  /** Whether no other pack is removed either, because this machine is new to the repository. */
+  readonly isAllKept: boolean;
 }
 
 /** A snapshot that is not copied. All others are. */

@@ -13,7 +13,7 @@ import type { BorrowedChunkReader } from './extension.ts';
 import { groupReporter } from './group-reporter.ts';
 import { assertPermitted, mayRemove } from './permissions.ts';
 import type { Access } from './permissions.ts';
-import { assertNotReplaced, rememberEncrypted } from './repository-memory.ts';
+import { assertNotReplaced, rememberEncrypted, rememberedId } from './repository-memory.ts';
 import { RepositoryWatch } from './repository-watch.ts';
 import { assertPasswordUsed, unlockerOf } from './unlock.ts';
 
@@ -114,6 +114,8 @@ async function openSession(context: OperationContext, access: Access): Promise<S
     fetchBorrowed: async (id, domainId) => borrowed.fetch(id, domainId),
     storeSizes,
     threads,
+    onNaming: (packId) =>
+      context.memory?.noteWritten(context.backend.location, rememberedId(repository.config), packId),
   });
   const session = new Session(context, access, { repository, keyId: config?.keyId, borrowed });
   try {

@@ -19,6 +19,8 @@ export interface PackSink {
   create(kind: ChunkKind): Promise<StagedFile>;
   /** How many packs with contents of files are worth publishing at once. Default: one after the other. */
   readonly packsAtOnce?: number | undefined;
+  /** Called with the id of a pack right before it gets its name. */
+  readonly onNaming?: ((packId: string) => void) | undefined;
 }
 
 /**
@@ -99,6 +101,7 @@ export class PackWriter {
 
   async #publish(file: StagedFile, pack: PackContents): Promise<void> {
     try {
+      this.#sink.onNaming?.(pack.id);
       await file.publish(packName(pack.id));
       this.#onPack(pack);
     } catch (error) {

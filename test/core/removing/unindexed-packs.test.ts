@@ -1,25 +1,20 @@
-import { cpSync, rmSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 import { describeNotice } from '../../../src/console/reports/notice-text.ts';
-import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
-import type { OperationContext } from '../../../src/core/session/context.ts';
-import type { RepositoryMemory } from '../../../src/core/session/memory.ts';
 import { firstSight } from '../../../src/core/session/repository-memory.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
 import { fill, makeGrouped } from '../../support/grouped-repository.ts';
 import { copiesIn, ownPlace, recover } from '../../support/metadata-in-groups.ts';
-import { Scene, newMemory } from '../../support/mixed-days.ts';
+import { Scene, newMemory, rememberedIdOf } from '../../support/mixed-days.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 
-const HOUR_MS = 60 * 60_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 24 * 60 * 60_000;
 
 /** Yesterday's small files beside today's packs. */
 async function mixedDays(encryption: 'always' | 'never'): Promise<{ scene: Scene; today: string; ids: string[] }> {
@@ -104,6 +99,44 @@ test('copies of metadata in groups keep a newer snapshot that an older state of 
   expect((await check(grouped.context, { selectors: [snapshotId!], readData: true })).findings).toEqual([]);
 });
 
+test('what another machine wrote since this one last saw the repository stays, too', async () => {
+  const scene = new Scene('always');
+  const [writer, other] = [newMemory(), newMemory()];
+  await initRepository(scene.context(writer), { encryption: 'always' });
+  const first = await scene.backUp(scene.context(writer));
+  const yesterday = scene.keepSmallFiles();
+  expect(await listSnapshots(scene.context(other))).toHaveLength(1);
+  const today = await scene.backUp(scene.context(writer));
+  const small = scene.keepSmallFiles();
+  scene.putSmallFiles(yesterday);
+  expect(await compact(scene.context(other))).toMatchObject({ packsRemoved: 0, staying: { isAllKept: true } });
+  await deleteSnapshots(scene.context(other), { selectors: [first] });
+  scene.putSmallFiles(small);
+  const options = { selectors: [today], readData: true } as const;
+  expect((await check(scene.context(undefined), options)).findings).toEqual([]);
+});
+
+test('what an interrupted backup of another machine has left ends no reclaiming where the repository is well known', async () => {
+  const scene = new Scene('never');
+  const memory = newMemory();
+  const context = scene.context(memory);
+  await initRepository(context, { encryption: 'never' });
+  const first = await scene.backUp(context);
+  const id = await rememberedIdOf(context);
+  const since = new Date(Date.now() - 8 * DAY_MS).toISOString();
+  memory.update(context.backend.location, id, (seen = firstSight()) => ({ ...seen, firstSeen: since }));
+  const others = await scene.leavePacks(newMemory());
+  const own = await scene.leavePacks(memory);
+  const { compaction } = await deleteSnapshots(context, { selectors: [first] });
+  expect(compaction!.staying).toMatchObject({
+    isAllKept: false,
+    packIds: new Set(others.map((name) => name.slice(3))),
+  });
+  expect(compaction!.packsRemoved).toBeGreaterThan(own.length);
+  expect(scene.packs()).toEqual(others.toSorted());
+  expect([...memory.writtenPacks(context.backend.location, id)]).toEqual([]);
+});
+
 test('packs of today go if somebody accepts the older state', async () => {
   const { scene } = await mixedDays('never');
   const context = scene.context(newMemory());
@@ -124,100 +157,3 @@ test('what a backup of this machine has left goes at once, and a delete accounts
   expect(scene.packs().filter((pack) => left.includes(pack))).toEqual([]);
   expect(scene.notices.filter(({ kind }) => kind === 'unindexed-packs-stay')).toEqual([]);
 });
-
-const ago = (ms: number): number => -ms;
-
-/** A place whose clock shows another time. */
-class SkewedBackend extends LocalBackend {
-  readonly #aheadMs: number;
-
-  constructor(location: string, aheadMs: number) {
-    super(location);
-    this.#aheadMs = aheadMs;
-  }
-
-  override clockAheadMs(): number {
-    return this.#aheadMs;
-  }
-}
-
-/**
- * Times from now on. `firstSeen`: when this machine first saw the repository. `aheadMs`: of the clock of the place, by which
- * the pack was `written`. `until`: if the pack stays.
- */
-const TIMES: {
-  firstSeen?: number | 'always' | 'no memory';
-  written: number | 'unknown';
-  aheadMs?: number;
-  stays: boolean;
-  until?: number;
-}[] = [
-  { written: ago(HOUR_MS), stays: true, until: 7 * DAY_MS - HOUR_MS },
-  { written: ago(6 * DAY_MS), stays: true, until: DAY_MS },
-  { written: ago(8 * DAY_MS), stays: false },
-  { written: HOUR_MS, stays: true, until: 7 * DAY_MS },
-  { written: 'unknown', stays: true, until: 7 * DAY_MS },
-  { firstSeen: 'no memory', written: ago(HOUR_MS), stays: true, until: 7 * DAY_MS - HOUR_MS },
-  { firstSeen: 'no memory', written: ago(8 * DAY_MS), stays: false },
-  { firstSeen: 'no memory', written: HOUR_MS, stays: true },
-  { firstSeen: 'no memory', written: 'unknown', stays: true },
-  { firstSeen: ago(HOUR_MS), written: ago(2 * HOUR_MS), stays: true, until: 7 * DAY_MS - 2 * HOUR_MS },
-  { firstSeen: ago(2 * HOUR_MS), written: ago(HOUR_MS), stays: false },
-  { firstSeen: ago(HOUR_MS), written: HOUR_MS, stays: true, until: 7 * DAY_MS - HOUR_MS },
-  { firstSeen: ago(HOUR_MS), written: 'unknown', stays: true, until: 7 * DAY_MS - HOUR_MS },
-  { firstSeen: ago(8 * DAY_MS), written: 'unknown', stays: false },
-  { firstSeen: ago(HOUR_MS), written: ago(HOUR_MS / 2), aheadMs: HOUR_MS, stays: true, until: 7 * DAY_MS - HOUR_MS },
-  { firstSeen: 'no memory', written: ago(8 * DAY_MS), aheadMs: ago(3 * DAY_MS), stays: true, until: 2 * DAY_MS },
-  // A clock that was wrong when the machine first saw it.
-  { firstSeen: 300 * DAY_MS, written: ago(HOUR_MS), stays: true, until: 7 * DAY_MS - HOUR_MS },
-  { firstSeen: 300 * DAY_MS, written: 'unknown', stays: true, until: 7 * DAY_MS },
-  // An earlier build has remembered it.
-  { firstSeen: 'always', written: ago(HOUR_MS), stays: false },
-  { firstSeen: 'always', written: 'unknown', stays: false },
-];
-
-test('whether a pack that nothing names stays depends on when it was written and first could be seen', async () => {
-  const scene = new Scene('never');
-  await initRepository(scene.context(undefined), { encryption: 'never' });
-  const plain = scene.context(undefined);
-  const place = plain.backend.location;
-  await scene.backUp(plain);
-  const [pack] = await scene.leavePacks(undefined);
-  const nowMs = Date.now();
-  const id = await idOf(plain);
-  for (const { firstSeen, written, aheadMs = 0, stays, until } of TIMES) {
-    const memory = newMemory();
-    const seen = typeof firstSeen === 'number' ? new Date(nowMs + firstSeen).toISOString() : undefined;
-    if (firstSeen !== undefined) memory.update(place, id, () => ({ ...firstSight(), firstSeen: seen }));
-    for (const name of scene.packs()) {
-      const time = written === 'unknown' ? new Date(0) : new Date(nowMs + written);
-      utimesSync(join(scene.repository, 'packs', name), time, time);
-    }
-    const backend = new SkewedBackend(scene.repository, aheadMs);
-    const context = { ...plain, backend, memory: firstSeen === 'no memory' ? undefined : memory };
-    const { staying } = await compact(context, { dryRun: true });
-    const given = { firstSeen, written, aheadMs };
-    expect({ ...given, stays: staying?.packIds.has(pack!.slice(3)) === true }).toEqual({ ...given, stays });
-    if (!stays) continue;
-    const endMs = staying!.until === undefined ? undefined : Date.parse(staying!.until) - nowMs;
-    expect({ ...given, until: endMs && Math.round(endMs / HOUR_MS) * HOUR_MS }).toEqual({ ...given, until });
-  }
-});
-
-/** The name under which a plain repository is remembered. */
-async function idOf(context: OperationContext): Promise<string> {
-  const memory = newMemory();
-  const names: string[] = [];
-  const noting: RepositoryMemory = {
-    tracesOfPlace: (place) => memory.tracesOfPlace(place),
-    tracesOfId: (id) => memory.tracesOfId(id),
-    recall: (place, id) => memory.recall(place, id),
-    update: (place, id, change) => {
-      names.push(id);
-      memory.update(place, id, change);
-    },
-    forgetPlace: (place) => memory.forgetPlace(place),
-  };
-  await listSnapshots({ ...context, memory: noting });
-  return names[0]!;
-}

@@ -116,4 +116,4 @@ elif len(found) != 1:
     sys.exit(f"{len(found)} snapshots begin with {sys.argv[2]}")
 else:
     extract(Chunks(place, config), bytes.fromhex(found[0][1]["tree"]), os.fsencode(sys.argv[3]), {})
-sys.exit("\n".join(problems))
+sys.exit("\n".join(problems) or 0)

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 
@@ -73,6 +73,26 @@ describe.each(seedsOf(1, 10))('the reader of plain repositories (seed %i)', (see
     expect(rest).toEqual([]);
   });
 });
+
+testNeeding(missingTools('python3', 'zstd'))(
+  'the reader of plain repositories ends with 0 if nothing is left out',
+  async () => {
+    const directory = temporaryDirectory();
+    const [source, repository] = [join(directory, 'source'), join(directory, 'repository')];
+    mkdirSync(source);
+    writeFileSync(join(source, 'file'), 'content');
+    for (const words of [
+      ['init', '--no-encryption'],
+      ['backup', source],
+    ]) {
+      expect((await runLdmHere(['-r', repository, ...words])).code).toBe(0);
+    }
+    expect(read(repository)).toMatchObject({ status: 0, stderr: '' });
+    const [id = ''] = readdirSync(join(repository, 'snapshots'));
+    expect(read(repository, id, join(directory, 'target'))).toEqual(expect.objectContaining({ status: 0, stderr: '' }));
+    expect(readFileSync(join(directory, 'target', 'source', 'file'), 'utf8')).toBe('content');
+  },
+);
 
 testNeeding(missingTools('python3'))('the reader of plain repositories refuses encrypted ones', async () => {
   const directory = temporaryDirectory();

@@ -26,6 +26,8 @@ export interface Place {
   readonly names: readonly string[];
   /** Where `missing` points if it is a symlink. */
   readonly target?: string;
+  /** The directory that `missing` would be in, if that is known to be empty. */
+  readonly emptyParent?: string;
 }
 
 /** What a cache must know of a repository. */

@@ -1,5 +1,3 @@
-import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import assert from 'node:assert/strict';
 import {
   closeSync,
@@ -20,6 +18,7 @@ import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
 import type { BackendFile, ListedName, Place } from './backend.ts';
 import { DescriptorCache } from './descriptor-cache.ts';
+import { examinePath } from './examine-path.ts';
 import { FileSystemBackend, assertInside } from './file-system-backend.ts';
 import type { FileWriter } from './file-system-backend.ts';
 import { byName, filesOnly, listLocally } from './local-listing.ts';
@@ -219,25 +218,5 @@ function unlessAbsent(action: () => void): boolean {
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return false;
     throw error;
-  }
-}
-
-/** Finds out what is at a path. A part that cannot be reached counts as missing. */
-function examinePath(path: string): Place {
-  let missing: string | undefined;
-  let existing = path;
-  for (; !existsSync(existing); existing = dirname(existing)) missing = existing;
-  const file = statSync(existing).isDirectory() ? undefined : existing;
-  const names = missing === undefined && file === undefined ? readdirSync(path, 'utf8').sort() : [];
-  const target = missing === undefined ? undefined : targetOfLink(missing);
-  return { missing, file, names, ...(target === undefined ? {} : { target }) };
-}
-
-/** Returns the target of a symlink; undefined for anything else. */
-function targetOfLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
   }
 }

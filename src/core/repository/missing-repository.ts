@@ -16,7 +16,7 @@ export async function missingRepository(backend: Backend): Promise<RepositoryNot
   const create: Advice = { code: 'create-repository', subject: location };
   const place = await examine(backend);
   if (place === undefined) return (await isGroup(backend)) ? groupThere(location) : notFound(absent, create);
-  const { missing, file, names, target } = place;
+  const { missing, file, names, target, emptyParent } = place;
   if (names.includes(GROUP_ID_NAME)) return groupThere(location);
   if (file === location) return notFound(`${location} is a file, not a repository`, ELSEWHERE);
   if (file !== undefined) return notFound(`${absent}: ${file} is a file, not a directory`, ELSEWHERE);
@@ -29,6 +29,9 @@ export async function missingRepository(backend: Backend): Promise<RepositoryNot
   if (missing !== undefined && (missing !== location || MOUNT_POINT.test(location))) {
     return notFound(`${absent}: ${missing} does not exist; is the disk mounted?`, MOUNT);
   }
+  // The usual state of a mount point without its disk. Advice to create a repository would put one on the wrong disk.
+  if (missing !== undefined && emptyParent !== undefined)
+    return notFound(`${absent}: ${emptyParent} is empty; is the disk mounted?`, MOUNT);
   if (missing !== undefined) return notFound(`${absent}: the directory does not exist`, create);
   return names.length === 0
     ? notFound(`${absent}: the directory is empty; is the disk mounted?`, create)

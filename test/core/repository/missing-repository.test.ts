@@ -14,6 +14,11 @@ it.each([
   ['a directory with other things', 'photos', 'PLACE is a directory, but not a repository'],
   ['an empty directory', 'empty', 'there is no repository at PLACE: the directory is empty; is the disk mounted?'],
   ['a name that is not there', 'typo', 'there is no repository at PLACE: the directory does not exist'],
+  [
+    'a name in an empty directory',
+    'empty/ldm',
+    'there is no repository at PLACE: TOP/empty is empty; is the disk mounted?',
+  ],
   ['a path below', 'usb/b/ldm', 'there is no repository at PLACE: TOP/usb does not exist; is the disk mounted?'],
   [
     'a symlink to nothing',

@@ -54,6 +54,11 @@ export function zonesOf(times: readonly string[]): string {
   return zones.every((zone) => zone === '') ? 'UTC' : `UTC${zones.map((zone) => zone || '+0').join('/')}`;
 }
 
+/** The head of a column with times: `Time (UTC+1)`; without a zone if there are none. */
+export function headOfTimes(name: string, times: readonly string[]): string {
+  return times.length === 0 ? name : `${name} (${zonesOf(times)})`;
+}
+
 function formatOffset(minutes: number): string {
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
   if (minutes === 0) return '';

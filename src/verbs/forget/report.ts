@@ -3,9 +3,10 @@ import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { ForgetResult, ForgottenGroup, KeptInGroup, RemovedFromGroup } from './forget.ts';
 import type { SizeLimit } from './size-limit.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
+import { formatTime, headOfTimes } from '../../core/util/format-time.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';
-import { countNoun, formatTime, shortId } from '../../console/output/words.ts';
+import { countNoun, shortId } from '../../console/output/words.ts';
 import { commonFields, describeCommon } from '../../console/reports/group-fields.ts';
 import { describeNotReclaimed, figuresOf, freedFields } from '../../console/reports/delete-report.ts';
 import { costFields, snapshotFields } from '../../console/reports/snapshot-fields.ts';
@@ -58,8 +59,12 @@ function formatGroup({ kept, removed }: ForgottenGroup): string {
     formatBytes(onlyHere.storedBytes),
     why,
   ]);
+  const timeHead = headOfTimes(
+    'Time',
+    lines.map(({ listing }) => listing.snapshot.time),
+  );
   return formatTable(rows, {
-    head: ['', 'ID', 'Time', 'Tags', 'Only here', 'Reasons'],
+    head: ['', 'ID', timeHead, 'Tags', 'Only here', 'Reasons'],
     rightAligned: [4],
     shortened: [
       { column: 5, keeps: 'start' },

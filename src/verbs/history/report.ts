@@ -1,5 +1,6 @@
 import type { HistoryResult, PathVersion } from './history.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
+import { headOfTimes } from '../../core/util/format-time.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';
@@ -18,7 +19,11 @@ export function reportHistory(output: Output, result: HistoryResult): void {
     unreadable_trees: unreadableTrees,
   });
   const hasHosts = new Set(versions.map(({ listing }) => listing.snapshot.hostname)).size > 1;
-  const head = ['', 'Snapshot', 'Time', ...(hasHosts ? ['Host'] : []), 'Size', 'Modified', 'Snapshots'];
+  const timeHead = headOfTimes(
+    'Time',
+    versions.map(({ listing }) => listing.snapshot.time),
+  );
+  const head = ['', 'Snapshot', timeHead, ...(hasHosts ? ['Host'] : []), 'Size', 'Modified', 'Snapshots'];
   const sizeColumn = head.indexOf('Size');
   const rows = versions.map((version) => rowOf(version, hasHosts));
   if (rows.length > 0) output.line(formatTable(rows, { head, rightAligned: [sizeColumn, head.length - 1] }));

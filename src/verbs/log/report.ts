@@ -4,7 +4,7 @@ import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';
 import { countNoun, shortId } from '../../console/output/words.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
-import { formatDuration, formatTime } from '../../core/util/format-time.ts';
+import { formatDuration, formatTime, headOfTimes } from '../../core/util/format-time.ts';
 import type { ListedRun } from './read-log.ts';
 
 /** Lists the newest of these runs, one line or JSON object each. `runs`: oldest first. */
@@ -20,7 +20,11 @@ export function reportLog(output: Output, runs: readonly ListedRun[], count: num
     run.snapshotId === undefined ? '' : shortId(run.snapshotId),
     escapeForTerminal([stepCodes(run), run.message ?? ''].filter((part) => part !== '').join('; ')),
   ]);
-  const head = ['Time', 'Profile', 'Result', 'Duration', 'Added', 'Snapshot', 'Steps'];
+  const time = headOfTimes(
+    'Time',
+    newest.map(({ run }) => run.start),
+  );
+  const head = [time, 'Profile', 'Result', 'Duration', 'Added', 'Snapshot', 'Steps'];
   if (rows.length > 0) output.line(formatTable(rows, { head, rightAligned: [3, 4] }));
   output.remark(countNoun(newest.length, 'run'));
 }

@@ -1,7 +1,7 @@
 import { displayPath, escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';
-import { formatTime } from '../../console/output/words.ts';
+import { formatTime, headOfTimes } from '../../core/util/format-time.ts';
 import { commonFields } from '../../console/reports/group-fields.ts';
 import type { GroupAge } from './group-ages.ts';
 import type { ProfileAge } from './profile-ages.ts';
@@ -34,7 +34,11 @@ export function reportProfileAges(output: Output, ages: readonly ProfileAge[]): 
     formatAge(maxAgeMs),
     last === undefined || last === success ? '' : `${last.result}: ${last.message ?? ''}`,
   ]);
-  print(output, ['State', 'Profile', 'Last success', 'Age', 'Limit', 'Last run'], rows);
+  const successHead = headOfTimes(
+    'Last success',
+    ages.flatMap(({ success }) => success?.start ?? []),
+  );
+  print(output, ['State', 'Profile', successHead, 'Age', 'Limit', 'Last run'], rows);
 }
 
 /** Reports groups of snapshots: one line or JSON object for each. */
@@ -60,7 +64,11 @@ export function reportGroupAges(output: Output, ages: readonly GroupAge[], maxAg
     paths.map(displayPath).join(', '),
     tags.map(escapeForTerminal).join(','),
   ]);
-  print(output, ['State', 'Newest', 'Age', 'Host', 'Paths', 'Tags'], rows);
+  const newestHead = headOfTimes(
+    'Newest',
+    ages.flatMap(({ newest }) => newest ?? []),
+  );
+  print(output, ['State', newestHead, 'Age', 'Host', 'Paths', 'Tags'], rows);
 }
 
 /** With --quiet, only a problem is printed, so that cron sends no mail otherwise. */

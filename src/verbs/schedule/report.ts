@@ -1,7 +1,7 @@
 import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';
-import { formatTime } from '../../console/output/words.ts';
+import { formatTime, headOfTimes } from '../../core/util/format-time.ts';
 import type { Scheduled, Written } from './scheduler.ts';
 import type { ScheduleEntry, ScheduleState } from './schedules.ts';
 
@@ -62,7 +62,15 @@ export function reportSchedules(output: Output, entries: readonly ScheduleEntry[
     nextRun === undefined ? '-' : formatTime(nextRun.toISOString()),
     STATES[state],
   ]);
-  const head = ['Profile', 'Schedule', 'By', 'Last run', 'Next run', 'State'];
+  const lastHead = headOfTimes(
+    'Last run',
+    entries.flatMap(({ lastRun }) => lastRun?.start ?? []),
+  );
+  const nextHead = headOfTimes(
+    'Next run',
+    entries.flatMap(({ nextRun }) => nextRun?.toISOString() ?? []),
+  );
+  const head = ['Profile', 'Schedule', 'By', lastHead, nextHead, 'State'];
   output.line(
     formatTable(
       rows.map((row) => row.map((cell) => escapeForTerminal(cell))),

@@ -4,7 +4,7 @@ import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';
 import { shortId } from '../../console/output/words.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
-import { formatTime } from '../../core/util/format-time.ts';
+import { formatTime, zonesOf } from '../../core/util/format-time.ts';
 import type { ProfileStatus } from './read-status.ts';
 
 /** Reports `status`: a block of lines or a JSON object for each profile. */
@@ -20,6 +20,10 @@ export function reportStatus(output: Output, profiles: readonly ProfileStatus[])
       ),
     );
   }
+  const times = profiles.flatMap(({ lastRun, lastBackup, lastCheck }) =>
+    [lastRun, lastBackup, lastCheck].flatMap((run) => run?.start ?? []),
+  );
+  if (times.length > 0) output.remark(`times are in ${zonesOf(times)}`);
 }
 
 function rowsOf(status: ProfileStatus): string[][] {

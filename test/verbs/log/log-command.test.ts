@@ -15,6 +15,7 @@ it('log lists the runs of all profiles or of some, and status what each has last
   const { stdout } = await ldm('log');
   expect(stdout.match(/ (success|failed) /g)).toEqual([' success ', ' success ', ' success ', ' failed ']);
   expect(stdout).toContain('backup 1; nothing to back up');
+  expect(stdout).toMatch(/^Time \(UTC\S*\) /);
   expect((await ldm('log', 'home', '-n', '1')).stdout).toMatch(/home +failed[^]*\n1 run\n$/);
   expect((await ldm('log', '--json', 'work')).stdout).toContain('"steps":[{"step":"check","exit_code":0');
   const status = await ldm('status');
@@ -25,6 +26,8 @@ it('log lists the runs of all profiles or of some, and status what each has last
     /work\n +last run +\S+ \S+, success\n +last snapshot +none\n +last check +20[^]*schedule +daily\n/,
   );
   expect(status.stdout).toMatch(/free space +\d/);
+  expect(status.stdout).toMatch(/\ntimes are in UTC\S*\n$/);
+  expect((await ldm('overdue', '--all')).stdout).toMatch(/^State +Profile +Last success \(UTC\S*\)/);
 });
 
 it('status names a fault of a profile and goes on with the others', async () => {

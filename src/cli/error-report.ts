@@ -15,6 +15,7 @@ import { pathFields } from '../console/output/byte-fields.ts';
 import { OutputClosedError } from '../console/output/output.ts';
 import { FOREIGN_COMMANDS } from './foreign-commands.ts';
 import { describeMissingPart } from './missing-part.ts';
+import { FOREIGN_OPTIONS } from './foreign-options.ts';
 import { usageProblem } from './usage-sentences.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS, EXIT_USAGE, exitCodeOfError } from '../console/exit-codes.ts';
 
@@ -98,7 +99,8 @@ function describeUsageFailure(error: CommanderError, helpCommand: string): Failu
   if (error.code === 'commander.help')
     return { exitCode: EXIT_USAGE, text: undefined, message: 'no command given', hint: seeHelp };
   const { problem, advice } = usageProblem(error.message);
-  const unknownName = /^unknown command '(.*)'$/.exec(problem)?.[1] ?? '';
-  const hint = FOREIGN_COMMANDS.get(unknownName) ?? advice ?? seeHelp;
+  const command = /^unknown command '(.*)'$/.exec(problem)?.[1] ?? '';
+  const option = /^unknown option '(.*)'$/.exec(problem)?.[1] ?? '';
+  const hint = FOREIGN_COMMANDS.get(command) ?? FOREIGN_OPTIONS.get(option) ?? advice ?? seeHelp;
   return describeExpectedFailure(new UsageError(problem, { hint }));
 }

@@ -2,7 +2,7 @@ const BACKUP = 'Use `ldm backup` to make a snapshot.';
 const SPACE = '`ldm delete` and `ldm forget` already return the space; `ldm compact` returns what they have left.';
 const SNAPSHOTS = 'Use `ldm snapshots`, or `ldm ls` for the files of a snapshot.';
 const NO_CONNECTION = 'Name the repository with -r or LDM_REPOSITORY; there is nothing to connect to.';
-const UNLOCKED = 'Nobody has to unlock anything: abandoned locks are recognized.';
+const UNLOCKED = 'There is nothing to unlock: abandoned locks are recognized.';
 const PASSWORDS = 'Use `ldm key` for the passwords of a repository.';
 const UPDATE = 'Update ldm as you installed it, with npm; `ldm version` prints which version this is.';
 const BROWSE = 'Use `ldm mount` to see all snapshots as directories, in any file manager; ldm has no web interface.';
@@ -12,6 +12,7 @@ const REMOVE = 'Use `ldm delete` for snapshots, or `ldm rewrite --exclude` for f
 export const FOREIGN_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['archive', 'Use `ldm backup` to make a snapshot, or `ldm dump` to write one as a tar or zip archive.'],
   ['archives', SNAPSHOTS],
+  ['backups', SNAPSHOTS],
   ['benchmark', '`ldm filter load-test` measures filters; `ldm stats` shows what is stored.'],
   ['break-lock', UNLOCKED],
   ['browse', BROWSE],
@@ -23,20 +24,24 @@ export const FOREIGN_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['connect', NO_CONNECTION],
   ['content', 'Use `ldm stats` for what is stored, and `ldm check` to verify it.'],
   ['create', 'Use `ldm backup` to save files, and `ldm init` to create a repository.'],
+  ['cron', 'Use `ldm schedule add`.'],
   ['disconnect', NO_CONNECTION],
   ['download', 'Use `ldm restore`, or `ldm cat` for one file.'],
   ['erase', REMOVE],
   ['export', 'Use `ldm dump` for a tar or zip archive, and `ldm key export` for the key on paper.'],
   ['export-tar', 'Use `ldm dump`.'],
   ['extract', 'Use `ldm restore`.'],
+  ['features', 'ldm has no feature flags; `ldm version` prints the version.'],
   ['fsck', 'Use `ldm check`, and `ldm repair` if it finds damage.'],
   ['full', `${BACKUP} Each one is complete, and stores only what is new.`],
   ['gc', SPACE],
+  ['generate', 'Use `ldm completion` for a shell, and `ldm setup` for a configuration.'],
   ['get', 'Use `ldm restore`, or `ldm cat` for one file.'],
   ['import', 'Use `ldm import-tar` for archives, and `ldm key import` for a key on paper.'],
   ['incremental', `${BACKUP} Each one is complete, and stores only what is new.`],
   ['index', 'Use `ldm repair`, which makes the index again, or `ldm stats`.'],
   ['info', 'Use `ldm stats`, or `ldm snapshots`.'],
+  ['jobs', 'Use `ldm schedule list` for what is scheduled, and `ldm log` for what has run.'],
   ['list', SNAPSHOTS],
   ['login', `${NO_CONNECTION} ${PASSWORDS}`],
   ['logout', NO_CONNECTION],
@@ -47,6 +52,8 @@ export const FOREIGN_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['passwd', 'Use `ldm key passwd`.'],
   ['password', 'Use `ldm key passwd`.'],
   ['policy', 'Use `ldm forget` for retention, and options of `ldm backup` for the rest.'],
+  ['profile', 'Use `ldm config show`, or `ldm run` to run a profile.'],
+  ['profiles', 'Use `ldm status` for all profiles, and `ldm config show` for one.'],
   ['purge', SPACE],
   ['rebuild-index', 'Use `ldm repair`.'],
   ['recover', 'Use `ldm repair`, or `ldm undelete` after `ldm delete --no-reclaim`.'],
@@ -76,10 +83,13 @@ export const FOREIGN_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['umount', 'Use `fusermount3 -u`, or end `ldm mount` with Ctrl+C.'],
   ['unlock', UNLOCKED],
   ['unmount', 'Use `fusermount3 -u`, or end `ldm mount` with Ctrl+C.'],
+  ['unschedule', 'Use `ldm schedule remove`.'],
   ['update', UPDATE],
   ['upgrade', UPDATE],
+  ['upload', BACKUP],
   ['user', PASSWORDS],
   ['users', PASSWORDS],
+  ['validate', 'Use `ldm config check` for the configuration file, and `ldm check` for the repository.'],
   ['verify', 'Use `ldm check`.'],
   ['web', BROWSE],
   ['webdav', BROWSE],

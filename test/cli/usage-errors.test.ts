@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCommandRunner } from '../../src/console/command-runner.ts';
 import { FOREIGN_COMMANDS } from '../../src/cli/foreign-commands.ts';
+import { FOREIGN_OPTIONS } from '../../src/cli/foreign-options.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { runLdmHere as runLdm } from '../support/run-ldm-here.ts';
 
@@ -11,7 +12,7 @@ describe('wrong usage', () => {
     [['maintenance'], 'Use `ldm compact`; `ldm delete` already frees the space.'],
     [['prune', '--max-unused', 'much'], 'Give 5%, a size such as 200MiB, or unlimited.'],
     [['compact', '--max-repack-size', 'all'], 'Give a size such as 2GiB, or 0.'],
-    [['unlock', '--remove-all'], 'Nobody has to unlock anything'],
+    [['unlock', '--remove-all'], 'There is nothing to unlock'],
     [['extract', '::monday'], 'Use `ldm restore`.'],
     [['backup'], 'no paths given'],
     [['copy'], '--to <place> is required'],
@@ -82,6 +83,21 @@ describe('wrong usage', () => {
       expect(names).not.toContain(foreign);
       for (const [, name] of answer.matchAll(/`ldm ([a-z-]+)/g)) expect(names).toContain(name);
     }
+  });
+
+  it('answers the options of other tools with commands and options that exist', async () => {
+    const { commands } = createProgram(createCommandRunner());
+    const options = new Set(commands.flatMap((command) => command.options.map(({ long }) => long)));
+    for (const answer of FOREIGN_OPTIONS.values()) {
+      for (const [, name] of answer.matchAll(/`ldm ([a-z-]+)/g))
+        expect(commands.map((each) => each.name())).toContain(name);
+      for (const [name] of answer.matchAll(/--[a-z-]+/g)) expect(options).toContain(name);
+    }
+    const { code, stderr } = await runLdm(['forget', '--keep-last', '1', '--prune']);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: "ldm: unknown option '--prune'\n" + FOREIGN_OPTIONS.get('--prune')! + '\n',
+    });
   });
 
   it('names the help of the command that was meant', async () => {

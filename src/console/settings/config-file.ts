@@ -3,8 +3,11 @@ import type { AST } from 'toml-eslint-parser';
 import { UsageError } from '../../core/errors.ts';
 import { reasonOf } from '../../core/files/paths/path-failures.ts';
 import { utf8Of } from '../../core/files/paths/text-file.ts';
+import { suggestionFor } from './suggestion.ts';
 
 export type Table = Readonly<Record<string, unknown>>;
+
+const TOP_TABLES = ['profiles', 'defaults', 'groups'];
 
 /** The configuration file, as it is written. */
 export interface ConfigFile {
@@ -50,7 +53,11 @@ export async function parseConfig(path: string, text: string): Promise<ConfigFil
   const { defaults = {}, profiles = {}, groups = {}, ...others } = getStaticTOMLValue(program) as Table;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined)
-    throw misplaced(path, lineOf([unknown]), `unknown table or key ${JSON.stringify(unknown)}`);
+    throw misplaced(
+      path,
+      lineOf([unknown]),
+      `unknown table or key ${JSON.stringify(unknown)}${suggestionFor(unknown, TOP_TABLES)}`,
+    );
   if (isTable(profiles)) return { path, defaults, profiles, groups, lineOf };
   throw misplaced(path, lineOf(['profiles']), '`profiles` is not a table');
 }

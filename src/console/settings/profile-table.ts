@@ -3,7 +3,8 @@ import type { UsageError } from '../../core/errors.ts';
 import { type Table, isTable } from './config-file.ts';
 import { WrongValueError, isUnset, optionValue, pathValues, textValues } from './profile-values.ts';
 import { type RunSettings, readRunSettings } from './run-settings.ts';
-import { type TablePlace, fault, placeBelow, suggestionFor } from './table-place.ts';
+import { suggestionFor } from './suggestion.ts';
+import { type TablePlace, fault, placeBelow } from './table-place.ts';
 
 /** The options of a profile for the program or one of its commands, with values as the command line would give them. */
 export interface ProfileTable {
@@ -99,12 +100,17 @@ export function namesOf(command: Command): string[] {
   return command.parent === null ? [] : [...namesOf(command.parent), command.name()];
 }
 
+/** The keys that are no options and no commands. */
+function keysOf(command: Command): string[] {
+  return [...(hasPaths(command) ? [PATHS] : []), ...(command.parent === null ? ['inherit'] : [])];
+}
+
 function unknownKey(command: Command, place: TablePlace, key: string): UsageError {
   const words = ['ldm', ...namesOf(command)].join(' ');
   const options = command.options.flatMap(({ long }) => (long === undefined ? [] : [long.slice('--'.length)]));
   const commands = command.commands.map((each) => each.name());
   const what = commands.length > 0 ? 'neither an option nor a command' : 'not an option';
-  const suggestion = suggestionFor(key, [...options, ...commands, ...(hasPaths(command) ? [PATHS] : [])]);
+  const suggestion = suggestionFor(key, [...options, ...commands, ...keysOf(command)]);
   const kinds = `the long names of options, without dashes${commands.length > 0 ? ', and the names of commands' : ''}`;
   const hint = `Keys are ${kinds}: see \`${words} --help\`.`;
   return fault(place, key, `is ${what} of \`${words}\`${suggestion}`, hint);

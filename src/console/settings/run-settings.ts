@@ -4,7 +4,8 @@ import { type Schedule, parseSchedule } from '../jobs/schedule-words.ts';
 import { splitWords } from '../password/split-words.ts';
 import { isTable } from './config-file.ts';
 import { WrongValueError, isUnset, pathValue } from './profile-values.ts';
-import { type TablePlace, fault, suggestionFor } from './table-place.ts';
+import { suggestionFor } from './suggestion.ts';
+import { type TablePlace, fault } from './table-place.ts';
 
 /** The commands that can be steps of a run, in the order in which they run unless the profile says another. */
 export const STEPS = ['backup', 'forget', 'compact', 'check', 'copy', 'doctor'] as const;

@@ -3,6 +3,7 @@ import type { InterruptionSignal } from '../core/errors.ts';
 
 const interruption = new AbortController();
 let describeStatus = (): string => 'ldm: starting';
+let isAsking = false;
 
 /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with a `CancelledError` as its reason. */
 export const interruptionSignal: AbortSignal = interruption.signal;
@@ -10,6 +11,11 @@ export const interruptionSignal: AbortSignal = interruption.signal;
 /** Sets the text that SIGUSR1 prints from now on: one line without a line break. */
 export function setStatusDescription(describe: () => string): void {
   describeStatus = describe;
+}
+
+/** Says whether a question waits for an answer. Then there is nothing that has to be stopped. */
+export function setAsking(value: boolean): void {
+  isAsking = value;
 }
 
 /**
@@ -22,7 +28,8 @@ export function installSignalHandlers(): void {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       if (interruption.signal.aborted) endAtOnce(name);
-      if (process.stderr.isTTY) process.stderr.write('ldm: stopping; press Ctrl+C again to stop immediately\n');
+      if (process.stderr.isTTY)
+        process.stderr.write(isAsking ? '\n' : 'ldm: stopping; press Ctrl+C again to stop immediately\n');
       interrupt(name);
     });
   }

@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { ReadStream } from 'node:tty';
 import { CancelledError, NoPasswordError } from '../../core/errors.ts';
+import { setAsking } from '../signals.ts';
 import { ShownLine, TypedLine } from './typed-line.ts';
 import type { TypedState } from './typed-line.ts';
 
@@ -65,6 +66,7 @@ async function askLine(question: string, signal: AbortSignal): Promise<Buffer> {
 
 async function readLine(terminal: ReadStream, line: Pick<TypedLine, 'take'>, signal: AbortSignal): Promise<TypedState> {
   let stop = (): void => undefined;
+  setAsking(true);
   try {
     return await new Promise<TypedState>((resolve, reject) => {
       const onData = (typed: Buffer): void => {
@@ -89,6 +91,7 @@ async function readLine(terminal: ReadStream, line: Pick<TypedLine, 'take'>, sig
       terminal.resume();
     });
   } finally {
+    setAsking(false);
     stop();
   }
 }

@@ -99,7 +99,8 @@ schedule = "Mon..Fri 12:30"
       [asked[0], '\u0003'],
     ]);
     expect(code, shown).toBe(130);
-    expect(shown).toContain('nothing was changed');
+    expect(shown).toMatch(/^ldm: nothing was changed\r?$/m);
+    expect(shown).not.toContain('press Ctrl+C again');
     expect(stage.names()).toEqual(names);
   });
 

@@ -22,8 +22,20 @@ const EXAMPLES = [
 /** What the man page of the program ends with. */
 export const PROGRAM_FOOTER: string = formatHelpFooter({ examples: EXAMPLES, exitCodes: ALL_EXIT_CODES });
 
+/** Where a column for descriptions would be narrower, they are below what they describe. */
+const DESCRIPTION_COLUMNS_MIN = 20;
+
 /** How commander formats the help of all commands. Man pages and completion do not use this: they have every option. */
 export const HELP_FORMAT: Partial<Help> = {
+  // Commander does not wrap columns that are narrower than 40, as those of a narrow terminal are.
+  minWidthToWrap: DESCRIPTION_COLUMNS_MIN,
+  formatItem: (term, termWidth, description, helper) => {
+    const width = helper.helpWidth ?? 80;
+    if (description === '' || width - termWidth - 4 >= DESCRIPTION_COLUMNS_MIN)
+      return Help.prototype.formatItem.call(helper, term, termWidth, description, helper);
+    const below = helper.boxWrap(description, width - 6).replaceAll('\n', '\n      ');
+    return `  ${term}\n      ${below}`;
+  },
   showGlobalOptions: true,
   // The list of commands has only their names.
   subcommandTerm: (command) => [command.name(), ...command.aliases()].join('|'),

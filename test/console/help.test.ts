@@ -90,6 +90,7 @@ describe('help', () => {
     expect((await runLdm(['help', 'backup'])).stdout).toContain('Usage: ldm backup');
     expect((await runLdm(['help', 'filter', 'plan'])).stdout).toContain('Usage: ldm filter plan');
     expect((await runLdm(['filter', 'help', 'plan'])).stdout).toContain('Usage: ldm filter plan');
+    expect((await runLdm(['config', 'help', 'show'])).stdout).toContain('Usage: ldm config show');
   });
 
   it.each([
@@ -121,6 +122,22 @@ it('the list of commands has one line for each, of at most 80 columns, and begin
   expect(lists).toMatch(/^Usage: .*\n\nEveryday:\n/);
   expect(lists).toMatch(/^ {2}diff {11}Compare two snapshots/m);
   expect(lists).toMatch(/^ {2}compact\|prune {2}\w/m);
+});
+
+it.each([
+  [40, ['--help'], /^ {2}init {11}Create a repository$/m],
+  [40, ['backup', '--help'], /^ {2}-H, --host <name>\n {6}the host name to record$/m],
+  [60, ['backup', '--help'], /^ {2}-H, --host <name> +the host name to$/m],
+])('in %i columns, %j is wrapped', (columns, [name], expected) => {
+  const command = program.commands.find((each) => each.name() === name) ?? program;
+  const helper = command.createHelp();
+  helper.prepareContext({ helpWidth: columns });
+  const text = helper.formatHelp(command, helper);
+  expect(text).toMatch(expected);
+  const long = text
+    .split('\n')
+    .filter((line) => line.length > columns && !/^ {2}\S+(, \S+)?( [<[]\S+)?$|:$|^ +\S+$/.test(line));
+  expect(long).toEqual([]);
 });
 
 describe('the global options', () => {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandRunner } from '../../console/command-runner.ts';
 import { EXIT_SUCCESS } from '../../console/exit-codes.ts';
+import { defineHelp } from '../../console/help-command.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 
 const DETAILS = `
@@ -80,4 +81,5 @@ export function defineConfig(program: Command, runner: CommandRunner): void {
         return EXIT_SUCCESS;
       }),
     );
+  defineHelp(config, 'config help show');
 }

@@ -58,7 +58,9 @@ export function readTable(
     try {
       if (option === undefined && child === undefined && !isPaths) onFault(unknownKey(command, place, key));
       else if (isUnset(value)) continue;
-      else if (option !== undefined && key === STREAM_COMMAND && Array.isArray(value)) {
+      else if (option !== undefined && key === STREAM_COMMAND && typeof value === 'string') {
+        throw new WrongValueError('must be a list of the program and its arguments: ["pg_dump", "app"]');
+      } else if (option !== undefined && key === STREAM_COMMAND && Array.isArray(value)) {
         options[option.attributeName()] = true;
         paths = textValues(value);
       } else if (option !== undefined) options[option.attributeName()] = optionValue(option, value);

@@ -154,12 +154,6 @@ describe('a configuration file', () => {
   it.each([
     ['x = [', /config.toml:1:\d+: /],
     ['repo = "/x"', 'unknown table or key "repo"'],
-    ['[profile.home]\nrepo = "/x"', 'unknown table or key "profile". Did you mean profiles?'],
-    ['[default]\nrepo = "/x"', 'unknown table or key "default". Did you mean defaults?'],
-    [
-      '[profiles.home]\ninherits = ["a"]',
-      'inherits is neither an option nor a command of `ldm`. Did you mean inherit?',
-    ],
     ['[profiles]\nhome = 7', '[profiles] home is not a table'],
     ['[profiles.home]\nrepositry = "/x"', '[profiles.home] repositry is neither an option nor a command of `ldm`'],
     ['[profiles.home]\nrepo = "relative"', '[profiles.home] repo is "relative"'],

@@ -90,6 +90,16 @@ describe('a repository that was named', () => {
     });
   });
 
+  it('is not created among other files, and a directory of its own is suggested', async () => {
+    const home = makeHome();
+    const place = join(home.directory, 'disk');
+    mkdirSync(join(place, 'lost+found'), { recursive: true });
+    expect(await home.run(['-r', place, 'init', '--no-encryption'])).toMatchObject({
+      code: 1,
+      stderr: `ldm: ${place} is not empty: it contains lost+found\nNothing was changed. Name a new or empty directory, such as ${place}/ldm.\n`,
+    });
+  });
+
   it('is made by init, which prints the plan, and not twice', async () => {
     const home = makeHome();
     const place = join(home.directory, 'place');

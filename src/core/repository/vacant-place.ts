@@ -33,7 +33,11 @@ export async function assertVacant(backend: Backend, known: ReadonlySet<string> 
   const foreign =
     place?.names.find((name) => !OWN_NAMES.has(name) && !known.has(name)) ?? (await foreignFile(backend, known));
   if (foreign === undefined) return;
-  throw new RefusedError(`${backend.location} is not empty: it contains ${foreign}`, { hint: HINT });
+  // Usually the mount point of a disk.
+  const example = `${backend.location.replace(/\/$/, '')}/ldm`;
+  throw new RefusedError(`${backend.location} is not empty: it contains ${foreign}`, {
+    hint: `Nothing was changed. Name a new or empty directory, such as ${example}.`,
+  });
 }
 
 async function foreignFile(backend: Backend, known: ReadonlySet<string>): Promise<string | undefined> {

@@ -18,6 +18,8 @@ type OptionalPackage = keyof typeof OPTIONAL_PACKAGES;
 
 /** Part of the path where npm installs global packages. */
 const GLOBAL_FOLDER = '/lib/node_modules/';
+/** The folder of the program where it is not installed by npm: see tools/release. */
+const OWN_FOLDER = '/ldm-program/';
 
 /**
  * Creates the error for packages that cannot be loaded, with the command that installs them next to this program.
@@ -30,7 +32,7 @@ export function missingPackageError(
 ): MissingPackageError {
   const verb = packages.length === 1 ? 'the package' : 'the packages';
   return new MissingPackageError(`${purpose} needs ${verb} ${LIST.format(packages)}, which cannot be loaded`, {
-    hint: `Install what is missing with: ${installCommand(packages)}`,
+    hint: installHint(packages),
     cause,
   });
 }
@@ -48,8 +50,11 @@ export async function loadOptional<T>(
   }
 }
 
-function installCommand(packages: readonly OptionalPackage[]): string {
+function installHint(packages: readonly OptionalPackage[]): string {
+  const versioned = packages.map((name) => `'${name}@${OPTIONAL_PACKAGES[name]}'`).join(' ');
+  if (import.meta.url.includes(OWN_FOLDER)) {
+    return `Only an ldm that npm has installed can load it: npm install --global ldm-backup ${versioned}`;
+  }
   const globally = import.meta.url.includes(GLOBAL_FOLDER) ? ' --global' : '';
-  const versioned = packages.map((name) => `'${name}@${OPTIONAL_PACKAGES[name]}'`);
-  return `npm install${globally} ${versioned.join(' ')}`;
+  return `Install what is missing with: npm install${globally} ${versioned}`;
 }

@@ -7,6 +7,7 @@ import { addResultFileOptions } from '../../console/options/result-file-options.
 import type { CommandRunner } from '../../console/command-runner.ts';
 import type { Session } from '../../console/session.ts';
 import { EXIT_SUCCESS } from '../../console/exit-codes.ts';
+import { ownProgram } from '../../console/own-program.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { seedValue, upTo } from '../../console/options/option-values.ts';
 
@@ -140,7 +141,7 @@ async function runReal({ context, output }: Session, flags: LoadTestFlags): Prom
   const writer = await ResultWriter.prepare(flags);
   const options = {
     seed: flags.seed,
-    commands: ownCommands([process.execPath, ...process.execArgv, process.argv[1]!]),
+    commands: ownCommands(ownProgram(process.execArgv)),
     domains: flags.domains ?? REAL.domains,
     idsPerDomain: flags.ids ?? REAL.ids,
     clients: flags.clients,

@@ -11,8 +11,8 @@ import { isDamagedText } from '../../core/util/byte-string.ts';
 export interface Job {
   readonly profile: string;
   readonly schedule: Schedule;
-  /** Absolute paths of Node and of ldm: neither is in the PATH of a timer if Node came from a version manager. */
-  readonly program: readonly [node: string, ldm: string];
+  /** The words that start ldm. */
+  readonly program: readonly string[];
   /** The variables with which a run finds the same configuration and the same records. */
   readonly variables: Readonly<Record<string, string>>;
   /** The file with the password, if it is one. */
@@ -28,7 +28,7 @@ const HARMLESS = /^LDM_(PROFILE|JSON|QUIET|VERBOSE|NO_PROGRESS|PROGRESS_FPS|SIGH
 /** @throws UsageError if the profile has no schedule, or a path has a character that a line cannot contain */
 export function jobOf(
   { name, table }: Profile,
-  { program, environment }: { readonly program: readonly [string, string]; readonly environment: NodeJS.ProcessEnv },
+  { program, environment }: { readonly program: readonly string[]; readonly environment: NodeJS.ProcessEnv },
 ): Job {
   const { schedule } = table.run ?? {};
   if (schedule === undefined) {

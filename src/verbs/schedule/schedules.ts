@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { LdmError, UsageError } from '../../core/errors.ts';
 import { type RunRecord, RunRecords, runsDirectory } from '../../console/jobs/run-records.ts';
 import { nextRun, parseSchedule } from '../../console/jobs/schedule-words.ts';
+import { ownProgram } from '../../console/own-program.ts';
 import { readConfigFile } from '../../console/settings/config-file.ts';
 import { configPath } from '../../console/settings/directories.ts';
 import { type Profile, profileOf } from '../../console/settings/profile.ts';
@@ -63,7 +64,7 @@ export function jobsOf(profiles: readonly Profile[], isAll: boolean): Job[] {
 }
 
 function surroundings(): Parameters<typeof jobOf>[1] {
-  return { program: [process.execPath, process.argv[1]!], environment: process.env };
+  return { program: ownProgram(), environment: process.env };
 }
 
 /** Schedules a job with one scheduler, and ends what another one has of it: it would run twice. */

@@ -83,6 +83,7 @@ const servers = [
   'integration/realm-servers',
   'integration/realm-watches',
   'integration/serve-ssh',
+  'package/release-artefacts',
   'realm/coordination/zookeeper-coordinator',
 ].map((name) => `test/${name}.test.ts`);
 /**

@@ -23,17 +23,18 @@ export interface StartLdmOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Gives it a pipe as stdin, which stays open until the test closes it. Without it, stdin is empty. */
   readonly hasInput?: boolean;
+  readonly cwd?: string;
 }
 
 /** Starts the built program with a home of its own. */
 export function startLdm(args: readonly string[], options: StartLdmOptions): RunningLdm {
-  return start([process.execPath, ldmProgram, ...args], options);
+  return startProgram([process.execPath, ldmProgram, ...args], options);
 }
 
 /** The same by its own name, as a shell would start it, below `nohup`. */
 export function startLdmWithNohup(args: readonly string[], { home }: StartLdmOptions): RunningLdm {
   const path = `${dirname(process.execPath)}:${process.env['PATH']}`;
-  return start(['nohup', ldmProgram, ...args], { home, env: { PATH: path } });
+  return startProgram(['nohup', ldmProgram, ...args], { home, env: { PATH: path } });
 }
 
 /**
@@ -41,7 +42,10 @@ export function startLdmWithNohup(args: readonly string[], { home }: StartLdmOpt
  * child is `script`, which keeps the terminal.
  */
 export function startLdmOnTerminal(args: readonly string[], options: StartLdmOptions): RunningLdm {
-  return start(['script', '-qefc', `stty cols 100; echo pid $$; exec ${commandLine(args)}`, '/dev/null'], options);
+  return startProgram(
+    ['script', '-qefc', `stty cols 100; echo pid $$; exec ${commandLine(args)}`, '/dev/null'],
+    options,
+  );
 }
 
 /**
@@ -53,18 +57,20 @@ export function startLdmOnLostTerminal(
   { codeFile, ...options }: StartLdmOptions & { readonly codeFile: string },
 ): RunningLdm {
   const line = `stty cols 100; ${commandLine(args)} & trap "kill -HUP $!" HUP; wait $!; wait $!; echo code $? > '${codeFile}'`;
-  return start(['script', '-qefc', line, '/dev/null'], options);
+  return startProgram(['script', '-qefc', line, '/dev/null'], options);
 }
 
 function commandLine(args: readonly string[]): string {
   return [process.execPath, ldmProgram, ...args].map((word) => `'${word}'`).join(' ');
 }
 
-function start(
+/** The same for an ldm that starts in another way. */
+export function startProgram(
   [program, ...args]: readonly string[],
-  { home, env = {}, hasInput = false }: StartLdmOptions,
+  { home, env = {}, hasInput = false, cwd }: StartLdmOptions,
 ): RunningLdm {
   const child = spawn(program!, args, {
+    cwd,
     env: { PATH: process.env['PATH'], HOME: home, TERM: 'xterm', ...env },
     stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     timeout: RUN_TIMEOUT_MS,

@@ -18,9 +18,9 @@ const PROGRAM = 'usr/lib/ldm-program';
 
 /** `root` has the program and `usr/share` already. Does nothing where there is no dpkg-deb. */
 export function buildDebianPackage({ root, node, version, architecture, output, seconds, isFast }) {
-  // What only npm, a clone or another C library needs, and what stands in usr/share.
-  for (const name of ['package-lock.json', 'start.cjs', 'dist/man'])
-    rmSync(join(root, PROGRAM, name), { recursive: true });
+  // What only npm or the executable needs, and what is in usr/share.
+  const unused = ['package-lock.json', 'node_modules/.package-lock.json', 'start.cjs', 'dist/man'];
+  for (const name of unused) rmSync(join(root, PROGRAM, name), { recursive: true });
   copyFileSync(node, join(root, PROGRAM, 'node'));
   mkdirSync(join(root, 'usr/bin'));
   writeFileSync(join(root, 'usr/bin/ldm'), startScript(join(root, PROGRAM, 'bin/ldm.js')));

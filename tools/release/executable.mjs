@@ -32,7 +32,8 @@ export async function buildExecutable({ program, version, node, builder, work, o
   await launcher.write({ file: join(work, 'launcher.cjs'), format: 'cjs' });
   await launcher.close();
   const config = {
-    main: join(work, 'launcher.cjs'),
+    // The executable contains this path, which must not depend on the machine.
+    main: 'launcher.cjs',
     executable: node,
     output,
     disableExperimentalSEAWarning: true,
@@ -42,7 +43,7 @@ export async function buildExecutable({ program, version, node, builder, work, o
     assets: { ...assets, 'program.json': join(work, 'program.json') },
   };
   writeFileSync(join(work, 'config.json'), JSON.stringify(config));
-  execFileSync(builder, ['--build-sea', join(work, 'config.json')], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(builder, ['--build-sea', 'config.json'], { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 /** What the program loads: no types, sources, documents, nor native parts for other C libraries. */

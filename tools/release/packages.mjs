@@ -11,7 +11,8 @@ export function nodeFor(architecture, work) {
   const name = `node-linux-${architecture}`;
   const folder = join(work, name);
   mkdirSync(folder);
-  npm(['install', '--no-save', ...platform(architecture), `${name}@${NODE_VERSION}`], folder);
+  // By force: npm would refuse one for another processor.
+  npm(['install', '--no-save', '--force', ...platform(architecture), `${name}@${NODE_VERSION}`], folder);
   const installed = join(folder, 'node_modules', name);
   return { path: join(installed, 'bin/node'), license: join(installed, 'LICENSE') };
 }

@@ -19,6 +19,8 @@ function pack(folder) {
     for (const name of ['README.md', 'LICENSE', ...manifest.files]) {
       cpSync(join(ROOT, name), join(stage, name), { recursive: true });
     }
+    // The package must not depend on the umask with which the clone was made.
+    spawnSync('chmod', ['-R', 'u=rwX,go=rX', stage]);
     for (const name of ONLY_IN_A_CLONE) delete manifest[name];
     // A page for each command: npm needs their names to install them.
     manifest.man = readdirSync(join(ROOT, 'dist/man'))

@@ -56,7 +56,7 @@ function startScript(program) {
   return `${shebang}\n${changed}\n`;
 }
 
-/** Whatever the umask of this process and the packages say. */
+/** Whatever the packages say. */
 function settleModes(root) {
   for (const path of pathsIn(root)) {
     const isProgram = statSync(path).isDirectory() || /\/usr\/bin\/ldm$|\/node$|\/bin\/ldm\.js$/.test(path);

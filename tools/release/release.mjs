@@ -37,6 +37,8 @@ const output = resolve(values.output);
 const architectures = positionals.length > 0 ? positionals : ['x64', 'arm64'];
 const seconds = Number(process.env.SOURCE_DATE_EPOCH ?? run('git', ['log', '-1', '--format=%ct']));
 
+// Modes of files must not depend on the user.
+process.umask(0o022);
 const work = mkdtempSync(join(tmpdir(), 'ldm-release-'));
 try {
   await release();

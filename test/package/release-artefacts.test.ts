@@ -82,6 +82,10 @@ describe.each([
     expect(run([...ldm(), 'doctor']).stdout).toContain('ok  native       all parts are there\n');
   });
 
+  it('completes commands', () => {
+    expect(makeStage().run([...ldm(), 'complete', 'bash', '--', 'ldm snap']).stdout).toContain('snapshots');
+  });
+
   it('says that only npm installs optional packages', () => {
     const { stderr } = makeStage().run([...ldm(), 'filter', 'compare', '-n', '100', '--structure', 'b-plus-tree']);
     expect(stderr).toContain('npm install --global ldm-backup');

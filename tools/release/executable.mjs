@@ -51,8 +51,7 @@ function filesIn(program) {
   const isLoaded = (name) =>
     name === 'package.json' ||
     name === START ||
-    (/^(dist|node_modules)\/.*(\.(c|m)?js|\/package\.json|\.node|\.wasm)$/.test(name) &&
-      !/\/musl_|\/vendor\//.test(name));
+    (/^(dist|node_modules)\/.*\.(cjs|mjs|js|json|node|wasm)$/.test(name) && !/\/(\.|musl_|vendor\/)/.test(name));
   return readdirSync(program, { recursive: true, encoding: 'utf8' })
     .filter((name) => isLoaded(name) && statSync(join(program, name)).isFile())
     .sort();

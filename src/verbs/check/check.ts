@@ -1,7 +1,4 @@
 import { isDamage } from '../../core/errors.ts';
-import type { PackContents } from '../../core/format/pack.ts';
-import type { OpenedState } from '../../core/repository/opened-state.ts';
-import { snapshotName } from '../../core/format/layout.ts';
 import { withoutCondemned } from '../../core/repository/listing.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { findWrongCheckpoints } from '../../core/damage/state-comparison.ts';
@@ -24,6 +21,7 @@ import type { Notice } from '../../core/session/notices.ts';
 import { assertCountable, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
+import { findUnindexedPacks, lostSegments, lostSnapshots } from './lost-files.ts';
 import { findMetadataProblems } from './metadata-problems.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
@@ -177,46 +175,4 @@ async function checkSelection(
   ];
   const counts = { snapshotsChecked: scope.snapshots.size, chunksChecked: scope.chunkCount };
   return { findings, reports, ...counts, borrowed: [], heldFor: [], foreignNames: [] };
-}
-
-/** Finds packs that no readable segment lists. They matter only if a segment is lost, since it may have listed them. */
-async function findUnindexedPacks(
-  repository: Repository,
-  { listing, damage }: OpenedState,
-  { findings, packs }: Survey,
-): Promise<{ readonly packs: PackContents[]; readonly findings: Finding[] }> {
-  const found: { packs: PackContents[]; findings: Finding[] } = { packs: [], findings: [] };
-  if (damage.lostSegments.length === 0 && findings.every(({ kind }) => kind !== 'segment-damaged')) return found;
-  const unindexed = [...listing.packs].filter(([packId]) => !packs.has(packId));
-  const read = async ([packId, sizeBytes]: readonly [string, number]): Promise<PackContents | undefined> =>
-    repository.packs.readSoundContents(packId, sizeBytes, isDamage);
-  for await (const [[packId], reading] of repository.files.prefetch(unindexed, read)) {
-    const pack = await reading;
-    if (pack === undefined) found.findings.push(unreadablePack(packId));
-    else found.packs.push(pack);
-  }
-  return found;
-}
-
-function unreadablePack(packId: string): Finding {
-  const problems = [{ kind: 'footer-unreadable' }] as const;
-  return { severity: 'error', kind: 'pack-damaged', packId, problems, impact: undefined };
-}
-
-async function lostSnapshots({ files }: Repository, { damage, listing, remembered }: OpenedState): Promise<Finding[]> {
-  const listed = new Set(listing.snapshotIds);
-  const unknown = new Set([...damage.snapshots.keys()].filter((id) => !listed.has(id)));
-  const findings: Finding[] = [];
-  for (const snapshotId of [...damage.lostSnapshots, ...unknown]) {
-    // A snapshot that was undeleted between two listings is in neither of them.
-    if (await files.exists(snapshotName(snapshotId))) continue;
-    const isRepairable = remembered.has(snapshotId);
-    const outlook = unknown.has(snapshotId) ? 'copy-damaged' : isRepairable ? 'repairable' : 'gone';
-    findings.push({ severity: 'error', kind: 'snapshot-lost', snapshotId, outlook });
-  }
-  return findings;
-}
-
-function lostSegments({ damage }: OpenedState): Finding[] {
-  return damage.lostSegments.map((segmentId) => ({ severity: 'error', kind: 'segment-missing', segmentId }));
 }

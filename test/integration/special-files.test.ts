@@ -28,6 +28,7 @@ const NAMES = [
   `manifests.bak/${ID}`,
   'filter/000000000099-bbbbbbbb',
   `unfinished/${'b'.repeat(32)}`,
+  `verified/${'b'.repeat(32)}`,
   `tmp/${'b'.repeat(32)}`,
   'locks/exclusive-vm_m_b_1_77_1_abc',
 ];

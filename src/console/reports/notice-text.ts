@@ -49,21 +49,21 @@ function describe(notice: Notice): string {
     case 'relies-on-offline':
       return `the snapshot needs data in ${countNoun(notice.packCount, 'pack')} (${formatBytes(notice.packBytes)}) that cannot be reached: it is only in groups that are offline`;
     case 'checkpoint-damaged':
-      return `${notice.name} is damaged and was not used (${notice.reason}). Nothing is lost, but commands start slower; run \`ldm repair\``;
+    case 'checkpoint-not-written':
+    case 'manifest-copy-not-written':
+    case 'verified-record-damaged':
+    case 'verification-not-recorded':
+      return describeDerived(notice);
     case 'key-unusable':
       return `the key ${notice.keyId.slice(0, 8)} cannot be used (${notice.reason}); its password opens nothing, the others do`;
     case 'wrong-password':
       return 'wrong password';
     case 'password-not-used':
       return 'the repository is not encrypted, so the password is not used; add --no-encryption if that is right';
-    case 'checkpoint-not-written':
-      return `the filter image could not be saved, so the next command takes longer to start: ${notice.reason}`;
     case 'older-state':
       return describeOlderState(notice);
     case 'manifest-damaged':
       return notice.reason;
-    case 'manifest-copy-not-written':
-      return `the second copy of the manifest could not be written; the next backup will try again: ${notice.reason}`;
     case 'tree-unreadable':
     case 'repository-damaged':
     case 'parent-damaged':
@@ -171,6 +171,34 @@ function describeDates(notice: DateNotice): string {
 function describeLeft(notice: Extract<Notice, { kind: 'disk-full' | 'unindexed-packs-stay' }>): string {
   if (notice.kind === 'unindexed-packs-stay') return describeStayingPacks(notice);
   return `the disk is full: ${countNoun(notice.packCount, 'pack')} with dead space could not be rewritten; run \`ldm compact\` again when there is room`;
+}
+
+type DerivedNotice = Extract<
+  Notice,
+  {
+    kind:
+      | 'checkpoint-damaged'
+      | 'checkpoint-not-written'
+      | 'manifest-copy-not-written'
+      | 'verified-record-damaged'
+      | 'verification-not-recorded';
+  }
+>;
+
+/** About files without which nothing is lost. */
+function describeDerived(notice: DerivedNotice): string {
+  switch (notice.kind) {
+    case 'checkpoint-damaged':
+      return `${notice.name} is damaged and was not used (${notice.reason}). Nothing is lost, but commands start slower; run \`ldm repair\``;
+    case 'checkpoint-not-written':
+      return `the filter image could not be saved, so the next command takes longer to start: ${notice.reason}`;
+    case 'manifest-copy-not-written':
+      return `the second copy of the manifest could not be written; the next backup will try again: ${notice.reason}`;
+    case 'verified-record-damaged':
+      return `${notice.name} is damaged and was not used (${notice.reason}). Nothing is lost, but the packs that it lists are verified again`;
+    default:
+      return `what was verified could not be recorded, so the next check verifies it again: ${notice.reason}`;
+  }
 }
 
 function describeClocks(aheadMs: number): string {

@@ -31,7 +31,8 @@ export type KeyLabel =
   | 'filter'
   | 'config'
   | 'groups'
-  | 'realm';
+  | 'realm'
+  | 'verified';
 
 export function createMasterKey(epoch: number): MasterKey {
   return { epoch, bytes: randomBytes(MASTER_KEY_BYTES) };

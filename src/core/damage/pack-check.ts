@@ -9,12 +9,15 @@ import type { Caller } from '../session/caller.ts';
 /** Packs verified at a time: one is read while another is hashed. */
 const PACKS_AT_ONCE = 2;
 
+type OnReport = (report: PackReport) => Promise<void>;
+
 /** Verifies all copies of packs, each once, and counts packs in the progress. */
 export class PackCheck {
   readonly #caller: Caller;
   readonly #packs: Repository['packs'];
   readonly #verifier: PackVerifier;
   readonly #readsData: (pack: PackContents) => boolean;
+  readonly #onReport: OnReport | undefined;
   readonly #reports = new Map<string, PackReport>();
 
   /** `listed`: the sizes of packs by id, as they were listed. */
@@ -23,11 +26,13 @@ export class PackCheck {
     repository: Pick<Repository, 'packs' | 'packVerifier'>,
     listed: ReadonlyMap<string, number>,
     readsData: (pack: PackContents) => boolean,
+    onReport?: OnReport,
   ) {
     this.#caller = caller;
     this.#packs = repository.packs;
     this.#verifier = repository.packVerifier(listed);
     this.#readsData = readsData;
+    this.#onReport = onReport;
   }
 
   /** Verifies those of the packs that were not verified yet. Returns the reports on all of them. */
@@ -45,6 +50,7 @@ export class PackCheck {
       await pacer.pause();
       const report = await this.#verifyCopies(pack);
       this.#reports.set(pack.id, report);
+      await this.#onReport?.(report);
       if (progress === undefined) return;
       progress.filesDone += 1;
       progress.bytesDone += report.bytesRead;

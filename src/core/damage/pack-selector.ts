@@ -1,12 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { UsageError } from '../errors.ts';
 
+/** A share of the size of all packs, or a size. */
+export type PartOfData = { readonly percent: number } | { readonly bytes: number };
 /** All packs, part `part` of `of`, or random packs of about this share or size. */
-export type ReadData =
-  | true
-  | { readonly part: number; readonly of: number }
-  | { readonly percent: number }
-  | { readonly bytes: number };
+export type ReadData = true | { readonly part: number; readonly of: number } | PartOfData;
 
 /** @throws UsageError */
 export function assertReadData(readData: ReadData | undefined): void {
@@ -39,9 +37,14 @@ export function packSelector(
     const { part, of } = readData;
     return (packId) => Number.parseInt(packId.slice(0, 12), 16) % of === part - 1;
   }
-  const totalBytes = [...sizes.values()].reduce((total, sizeBytes) => total + sizeBytes, 0);
-  const chosen = choose(sizes, 'bytes' in readData ? readData.bytes : (totalBytes * readData.percent) / 100);
+  const chosen = choose(sizes, bytesWanted(readData, sizes));
   return (packId) => chosen.has(packId);
+}
+
+/** The size of all packs together that a share or a size asks for. */
+export function bytesWanted(readData: PartOfData, sizes: ReadonlyMap<string, number>): number {
+  const totalBytes = [...sizes.values()].reduce((total, sizeBytes) => total + sizeBytes, 0);
+  return 'bytes' in readData ? readData.bytes : (totalBytes * readData.percent) / 100;
 }
 
 /** Returns random packs of at least this size together, or all of them. */

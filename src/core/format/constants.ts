@@ -102,6 +102,7 @@ export const TREE_ACCESS_TIME_BYTES = 12;
 export const SNAPSHOT_VERSION = 1;
 export const CONFIG_VERSION = 1;
 export const MAX_SNAPSHOT_BYTES: number = 64 * MIB;
+export const MAX_VERIFIED_BYTES: number = 64 * MIB;
 export const MAX_CONFIG_BYTES: number = MIB;
 
 export const KEY_FILE_VERSION = 1;

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 
 /** Records of backups that have not ended. Missing until there is one. */
 export const UNFINISHED_DIRECTORY = 'unfinished';
+/** Says when packs were verified. Missing until a check has recorded that. */
+export const VERIFIED_DIRECTORY = 'verified';
 /** Only encrypted repositories have it. */
 export const KEYS_DIRECTORY = 'keys';
 /** What a repository tells the other ones of its realm about its chunks. Only repositories of a realm have it. */
@@ -19,6 +21,7 @@ export const DIRECTORIES = [
   'manifests.bak',
   'filter',
   'unfinished',
+  'verified',
   'planes',
   'holds',
   'quarantine',

@@ -28,6 +28,7 @@ const NAMES: Readonly<Record<Directory, string>> = {
   'manifests.bak': ID,
   filter: `${SEQUENCE}-[0-9a-f]{8}`,
   unfinished: RANDOM,
+  verified: RANDOM,
   planes: `(?:${SEQUENCE}/(?:base-${SEQUENCE}|delta-${SEQUENCE}-${SEQUENCE})|ranges/${ID})`,
   holds: `${ID}-${ID}`,
   // Named after what was set aside. ldm does not read it.
@@ -44,7 +45,7 @@ const PATTERNS: ReadonlyMap<string, RegExp> = new Map(
 );
 
 /** Directories with files that may disappear at any time. */
-const TRANSIENT: ReadonlySet<string> = new Set(['locks', 'tmp', 'unfinished']);
+const TRANSIENT: ReadonlySet<string> = new Set(['locks', 'tmp', 'unfinished', 'verified']);
 
 /** Names that say what a file is, wherever it is: those of packs, with their copies in groups, and of checkpoints. */
 const TELLING = new RegExp(
@@ -68,8 +69,8 @@ export function isOwnDirectory(name: string): boolean {
 }
 
 /**
- * Returns whether the loss of a file of this name must be noticed. A name in `locks`, `tmp` or `unfinished` that leads to
- * nothing is none of ours.
+ * Returns whether the loss of a file of this name must be noticed. A name in `locks`, `tmp`, `unfinished` or `verified` that
+ * leads to nothing is none of ours.
  */
 export function mayBeDamaged(name: string): boolean {
   return !TRANSIENT.has(topOf(name));

@@ -217,7 +217,7 @@ export class RepositoryFiles {
 }
 
 /** What `listRepository` does not list. */
-const OTHER_DIRECTORIES = ['keys', 'unfinished', 'planes', 'holds', 'locks', 'tmp'] as const;
+const OTHER_DIRECTORIES = ['keys', 'unfinished', 'verified', 'planes', 'holds', 'locks', 'tmp'] as const;
 
 const TOP_NAMES: ReadonlySet<string> = new Set<string>([...DIRECTORIES, ...TOP_FILES]);
 

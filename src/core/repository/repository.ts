@@ -41,6 +41,13 @@ const CACHE_BYTES = 32 * 1024 * 1024;
 /** Two, so that a damaged one costs a longer fold and not a rebuild. */
 const CHECKPOINTS_KEPT = 2;
 
+type StateOptions = Partial<
+  Omit<
+    OpenStateOptions,
+    'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'cacheBytes' | 'chunks' | 'fetchBorrowed'
+  >
+>;
+
 /** An opened repository: its configuration, its lock, and access to its contents. */
 export class Repository {
   /** Its directories on this machine: that of the repository first, then those of groups. */
@@ -48,6 +55,7 @@ export class Repository {
   readonly groups: PlacedPacks['groups'];
   readonly files: RepositoryFiles;
   readonly config: RepositoryConfig;
+  readonly role: OpenedConfig['role'];
   readonly #seals: Seals;
   readonly hasher: ChunkHasher;
   readonly order: DurableOrder;
@@ -85,6 +93,7 @@ export class Repository {
     this.groups = made.groups;
     this.files = new RepositoryFiles(made);
     this.config = made.config;
+    this.role = made.role;
     this.#seals = made.seals;
     this.hasher = made.hasher;
     this.order = new DurableOrder(made);
@@ -133,14 +142,7 @@ export class Repository {
   }
 
   /** Opens the filter state of everything that is present now. */
-  async openState(
-    options: Partial<
-      Omit<
-        OpenStateOptions,
-        'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'cacheBytes' | 'chunks' | 'fetchBorrowed'
-      >
-    > = {},
-  ): Promise<OpenedState> {
+  async openState(options: StateOptions = {}): Promise<OpenedState> {
     const opened = await openState({
       fetchBorrowed: this.#fetchBorrowed,
       isExact: this.#lock?.mode === 'exclusive',
@@ -155,9 +157,8 @@ export class Repository {
     });
     this.commits.saw(opened.listing.lastCommit);
     for (const [name, reason] of opened.damage.checkpoints) {
-      if (this.#reportedCheckpoints.has(name)) continue;
+      if (!this.#reportedCheckpoints.has(name)) this.#onDamagedCheckpoint?.(name, reason);
       this.#reportedCheckpoints.add(name);
-      this.#onDamagedCheckpoint?.(name, reason);
     }
     return opened;
   }
@@ -187,8 +188,7 @@ export class Repository {
 
   /** Returns the error to report: if the lock of this process is gone, others have removed the file that is missing. */
   async explain(error: unknown): Promise<unknown> {
-    const isFileGone = isAbsent(error) || error instanceof CorruptDataError;
-    if (!isFileGone) return error;
+    if (!isAbsent(error) && !(error instanceof CorruptDataError)) return error;
     if (this.#lock === undefined) return (await this.staleness()) ?? error;
     try {
       if (await repositoryExists(this.#backend)) await this.#lock.assertHeld();

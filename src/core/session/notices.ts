@@ -30,6 +30,10 @@ type NoticeOfKind =
   | { readonly kind: 'relies-on-offline'; readonly packCount: number; readonly packBytes: number }
   /** Nothing is lost, but opening the repository takes longer. */
   | { readonly kind: 'checkpoint-damaged'; readonly name: string; readonly reason: string }
+  /** Nothing is lost: what it lists is verified again. */
+  | { readonly kind: 'verified-record-damaged'; readonly name: string; readonly reason: string }
+  /** The packs are verified, but the next check does not know. */
+  | { readonly kind: 'verification-not-recorded'; readonly reason: string }
   /** A key file that is damaged, or belongs to another repository. The other ones work. */
   | { readonly kind: 'key-unusable'; readonly keyId: string; readonly reason: string }
   /** A realm key file with keys that are not sealed. `mode`: its permissions. */

@@ -57,6 +57,12 @@ export class PackStore {
     return await copyIdsOf(this.#backend, packId);
   }
 
+  /** Returns the names under which all copies of a pack are read that can be reached. Without groups, it is its own. */
+  async copyNamesOf(packId: string): Promise<readonly string[]> {
+    const name = packName(packId);
+    return (await this.#backend.copiesOf?.(name)) ?? [name];
+  }
+
   /**
    * Calls `read` with the id of a pack, and if what it reads is damaged, with those of its copies, until one is sound.
    * @throws CorruptDataError if none is

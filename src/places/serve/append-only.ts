@@ -6,13 +6,13 @@ import { RequestError, STATUS } from './request-error.ts';
  * other repositories of a realm store more if one is wrong, and nothing is lost.
  */
 const TRANSIENT =
-  /^(?:tmp\/[0-9a-f]{32}|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|unfinished\/[0-9a-f]{32}|locks\/(?:shared|exclusive)-[\w.~-]+)$/;
+  /^(?:tmp\/[0-9a-f]{32}|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|(?:unfinished|verified)\/[0-9a-f]{32}|locks\/(?:shared|exclusive)-[\w.~-]+)$/;
 /**
  * Files that a backup, `init` or `group add` adds. Missing are those that begin a removal, in `deleted/`, `condemned/` and
  * `quarantine/`.
  */
 const ADDABLE =
-  /^(?:config|config\.bak|group-id|reserve|realm|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|holds\/[0-9a-f]{64}-[0-9a-f]{64}|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|index\/(?:commit-(?!0{12})\d{12}|state-\d{15}-[0-9a-f]{8})|filter\/\d{12}-[0-9a-f]{8}|unfinished\/[0-9a-f]{32})$/;
+  /^(?:config|config\.bak|group-id|reserve|realm|planes\/\d{12}\/(?:base-\d{12}|delta-\d{12}-\d{12})|packs\/[0-9a-f]{2}\/[0-9a-f]{64}(?:\.\d{1,9}-[0-9a-f]{8})?|holds\/[0-9a-f]{64}-[0-9a-f]{64}|(?:keys|index|snapshots|manifests\.bak)\/[0-9a-f]{64}|index\/(?:commit-(?!0{12})\d{12}|state-\d{15}-[0-9a-f]{8})|filter\/\d{12}-[0-9a-f]{8}|(?:unfinished|verified)\/[0-9a-f]{32})$/;
 /** Directories below those of a repository. */
 const INNER_DIRECTORY = /^(?:packs\/[0-9a-f]{2}|planes\/\d{12})$/;
 const OWN_DIRECTORIES = new Set<string>(DIRECTORIES);
@@ -45,7 +45,8 @@ function refuse(what: string): never {
 
 /**
  * The rules of an append-only directory. Every file gets its name from a temporary file, and from then on it can only be
- * read. Locks, temporary files and records of unfinished backups are exempt: nothing that is stored relies on them.
+ * read. Locks, temporary files, and the records of unfinished backups and of verified packs are exempt: nothing that is stored
+ * relies on them.
  */
 export const APPEND_ONLY = {
   assertMayWrite: (name: string): void => assertTransient(name, 'change'),

@@ -1,5 +1,6 @@
-import { isDamage } from '../../core/errors.ts';
+import { UsageError, isDamage } from '../../core/errors.ts';
 import { withoutCondemned } from '../../core/repository/listing.ts';
+import type { Listing } from '../../core/repository/listing.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { findWrongCheckpoints } from '../../core/damage/state-comparison.ts';
 import type { Finding } from '../../core/session/findings.ts';
@@ -8,7 +9,9 @@ import { type BorrowedFrom, extensionOf } from '../../core/session/extension.ts'
 import { PackCheck, wasReadSound } from '../../core/damage/pack-check.ts';
 import { findCopyProblems } from './copy-problems.ts';
 import { assertReadData, packSelector } from '../../core/damage/pack-selector.ts';
-import type { ReadData } from '../../core/damage/pack-selector.ts';
+import type { PartOfData, ReadData } from '../../core/damage/pack-selector.ts';
+import { PackAges } from './pack-ages.ts';
+import type { VerificationLeft } from './pack-ages.ts';
 import { findScope } from './snapshot-scope.ts';
 import { FileSizeCheck } from '../../core/damage/file-sizes.ts';
 import { findMisplaced } from '../../core/damage/misplaced-files.ts';
@@ -25,14 +28,26 @@ import { findUnindexedPacks, lostSegments, lostSnapshots } from './lost-files.ts
 import { findMetadataProblems } from './metadata-problems.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
-export type { ReadData } from '../../core/damage/pack-selector.ts';
+export type { PartOfData, ReadData } from '../../core/damage/pack-selector.ts';
+export type { VerificationLeft } from './pack-ages.ts';
 export type { PackProblem } from '../../core/store/pack-report.ts';
+
+const RECORD_EVERY_BYTES = 256 * 1024 * 1024;
 
 export interface CheckOptions {
   /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
   readonly readData?: ReadData;
   /** Says which packs were read before, so that they are left out. A pack never changes. */
   readonly isKnown?: (repositoryId: string) => (packId: string) => boolean;
+  /**
+   * Reads the packs that were not verified within so many milliseconds, and records in the repository which packs were:
+   * the only thing that a check writes. A share or a size as `readData` limits how much is read.
+   */
+  readonly maxAgeMs?: number;
+  /** With `maxAgeMs`: how much is verified before that is recorded, for a check that is interrupted. Default: 256 MiB. */
+  readonly recordEveryBytes?: number;
+  /** The clock for `maxAgeMs`. Default: that of this machine. */
+  readonly now?: () => number;
   /** Only the snapshots with these names and what they need: ids, `latest` or `latest~N`. */
   readonly selectors?: readonly string[];
   /** Only the snapshots that match, and what they need. */
@@ -56,6 +71,8 @@ export interface CheckResult {
   readonly soundIds: readonly string[];
   /** The size of all packs that were checked. */
   readonly packBytes: number;
+  /** What remains to be verified. Only with `maxAgeMs`. */
+  readonly left: VerificationLeft | undefined;
   /** What other domains keep for the snapshots. Only if all snapshots are checked. */
   readonly borrowed: readonly BorrowedFrom[];
   /** For which domains the repository keeps chunks. */
@@ -68,15 +85,20 @@ export interface CheckResult {
 
 type Checked = Pick<
   CheckResult,
-  'findings' | 'snapshotsChecked' | 'chunksChecked' | 'borrowed' | 'heldFor' | 'foreignNames'
+  'findings' | 'left' | 'snapshotsChecked' | 'chunksChecked' | 'borrowed' | 'heldFor' | 'foreignNames'
 > & {
   readonly reports: readonly PackReport[];
 };
 
-/** Verifies that everything is present and unchanged since it was stored. Changes nothing. */
+/**
+ * Verifies that everything is present and unchanged since it was stored. Changes nothing; with `maxAgeMs`, it records what
+ * was verified.
+ */
 export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
   assertReadData(options.readData);
-  const { selectors = [], filter = {}, readData } = options;
+  const { selectors = [], filter = {}, readData, maxAgeMs } = options;
+  const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
+  assertAgeFits(options, isSelection);
   const older: Finding[] = [];
   const onNotice = (notice: Notice): void => {
     if (notice.kind === 'older-state') older.push({ severity: 'warning', ...notice });
@@ -85,8 +107,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
   return await withRepository({ ...uncachedContext(context), onNotice }, 'read', async (repository) => {
     beginPhase(context.progress, 'checking');
     repository.shareBlocks(SHARED_BLOCK_BYTES);
-    const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
-    const run = { context, repository, readData, isKnown: options.isKnown?.(repository.config.repositoryId) };
+    const run = { context, repository, options, isKnown: options.isKnown?.(repository.config.repositoryId) };
     const { findings, reports, ...counts } = isSelection
       ? await checkSelection(run, { selectors, filter })
       : await checkAll(run);
@@ -94,7 +115,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
     return {
       findings: [...older, ...findings],
       repositoryId: repository.config.repositoryId,
-      readData: readData !== undefined,
+      readData: readData !== undefined || maxAgeMs !== undefined,
       isSelection,
       ...counts,
       packsChecked: reports.length,
@@ -111,17 +132,17 @@ export async function check(context: OperationContext, options: CheckOptions = {
 interface CheckRun {
   readonly context: OperationContext;
   readonly repository: Repository;
-  readonly readData: ReadData | undefined;
+  readonly options: CheckOptions;
   readonly isKnown?: ((packId: string) => boolean) | undefined;
 }
 
-async function checkAll({ context, repository, readData, isKnown = () => false }: CheckRun): Promise<Checked> {
+async function checkAll(run: CheckRun): Promise<Checked> {
+  const { context, repository, options } = run;
+  const { readData, maxAgeMs } = options;
   // Before the trees are read, so that those in verified packs are read with them.
   const listing = withoutCondemned(await repository.files.listAll({ isExact: true }));
-  const isRead = packSelector(readData, listing.packs);
-  const packs = new PackCheck(context, repository, listing.packs, ({ id }) => isRead(id) && !isKnown(id));
   const first = await surveyRepository(repository, listing, isDamage);
-  await packs.verify([...first.packs.values()]);
+  const { packs, left } = await verifyPacks(run, listing, first);
   const opened = await repository.openState({ isExact: true });
   const survey = opened.needsCondemned ? await surveyRepository(repository, opened.listing, isDamage) : first;
   const unindexed = await findUnindexedPacks(repository, opened, survey);
@@ -139,19 +160,60 @@ async function checkAll({ context, repository, readData, isKnown = () => false }
     ...(await findWrongCheckpoints(repository, opened, recounted)),
     ...(await findDamage(recounted, reports)),
     ...(await findCopyProblems(repository, recounted, reports)),
-    ...(await findMetadataProblems(repository, readData)),
+    ...(await findMetadataProblems(repository, maxAgeMs === undefined ? readData : true)),
     ...(await sizes.findings(recounted)),
     ...(member?.findings ?? []),
     ...findMisplaced(foreignNames),
   ];
   const chunksChecked = recounted.state.filter.liveCount;
   const { borrowed = [], heldFor = [] } = member ?? {};
-  return { findings, reports, snapshotsChecked: survey.snapshotCount, chunksChecked, borrowed, heldFor, foreignNames };
+  const counts = { snapshotsChecked: survey.snapshotCount, chunksChecked };
+  return { findings, reports, left, ...counts, borrowed, heldFor, foreignNames };
+}
+
+/** Verifies the packs that segments list. Returns what can verify more of them in the same way. */
+async function verifyPacks(
+  { context, repository, options, isKnown = () => false }: CheckRun,
+  listing: Listing,
+  survey: Survey,
+): Promise<{ readonly packs: PackCheck; readonly left: VerificationLeft | undefined }> {
+  const { readData, maxAgeMs, recordEveryBytes = RECORD_EVERY_BYTES, now = Date.now } = options;
+  if (maxAgeMs === undefined) {
+    const isRead = packSelector(readData, listing.packs);
+    const packs = new PackCheck(context, repository, listing.packs, ({ id }) => isRead(id) && !isKnown(id));
+    await packs.verify([...survey.packs.values()]);
+    return { packs, left: undefined };
+  }
+  const { onNotice } = context;
+  const limit = readData as PartOfData | undefined;
+  const ages = await PackAges.open(repository, survey.packs, { maxAgeMs, limit, recordEveryBytes, now, onNotice });
+  const packs = new PackCheck(context, repository, listing.packs, ages.isRead, ages.onReport);
+  try {
+    await packs.verify(ages.sort(survey.packs.values()));
+  } catch (error) {
+    // The first error is the one to report.
+    await ages.saveStep().catch(() => undefined);
+    throw error;
+  }
+  return { packs, left: await ages.finish() };
+}
+
+/** @throws UsageError */
+function assertAgeFits({ maxAgeMs, readData, isKnown }: CheckOptions, isSelection: boolean): void {
+  if (maxAgeMs === undefined) return;
+  if (!(maxAgeMs >= 0)) throw new UsageError(`${maxAgeMs} is no age`, { hint: 'Give milliseconds from 0 up.' });
+  if (isSelection) throw new UsageError('a maximum age is for the whole repository, not for some snapshots');
+  if (isKnown !== undefined) throw new UsageError('either an age or what is new decides which data is read, not both');
+  if (readData !== undefined && (readData === true || 'part' in readData)) {
+    throw new UsageError('the maximum age decides which data is read', {
+      hint: 'A share or a size, such as 5% or 2GiB, can limit how much of it.',
+    });
+  }
 }
 
 /** Verifies the small files of the repository, and what the chosen snapshots need. Counts nothing again. */
 async function checkSelection(
-  { context, repository, readData }: CheckRun,
+  { context, repository, options: { readData } }: CheckRun,
   choice: Required<Pick<CheckOptions, 'selectors' | 'filter'>>,
 ): Promise<Checked> {
   const sizes = new FileSizeCheck();
@@ -174,5 +236,5 @@ async function checkSelection(
     ...(await sizes.findings(opened, scope.snapshots)),
   ];
   const counts = { snapshotsChecked: scope.snapshots.size, chunksChecked: scope.chunkCount };
-  return { findings, reports, ...counts, borrowed: [], heldFor: [], foreignNames: [] };
+  return { findings, reports, left: undefined, ...counts, borrowed: [], heldFor: [], foreignNames: [] };
 }

@@ -6,7 +6,7 @@ import type { CommandRunner } from '../../console/command-runner.ts';
 import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { omitUndefined } from '../../console/options/omit-undefined.ts';
-import { partValue, subsetValue } from '../../console/options/option-values.ts';
+import { durationValue, partValue, subsetValue } from '../../console/options/option-values.ts';
 import { addSnapshotFilters, snapshotFilterOf } from '../../console/options/snapshot-filter-options.ts';
 import type { SnapshotFilterFlags } from '../../console/options/snapshot-filter-options.ts';
 
@@ -14,6 +14,7 @@ interface CheckFlags extends SnapshotFilterFlags {
   readonly readData?: ReadData;
   readonly readDataSubset?: ReadData;
   readonly new?: boolean;
+  readonly maxAge?: number;
   /** False with --no-key. */
   readonly key: boolean;
 }
@@ -25,6 +26,7 @@ const FOOTER = {
     ['ldm check --read-data=1/7', 'a seventh of it, for every day of the week'],
     ['ldm check --read-data-subset 5%', 'other data each time, for every night'],
     ['ldm check --read-data --new', 'what was added since, for every night: finds chunks that a client has forged'],
+    ['ldm check --max-age 30d', 'data that no machine has verified for 30 days, for every night'],
     ['ldm check latest --read-data', 'can the newest snapshot be restored?'],
     ['ldm check --no-key', 'on the machine that stores the repository: finds damaged files, not missing ones'],
   ],
@@ -35,7 +37,7 @@ const FOOTER = {
 export function defineCheck(program: Command, runner: CommandRunner): void {
   const command = program
     .command('check')
-    .description('Verify the repository, or what some snapshots need. Changes nothing; `ldm repair` does.')
+    .description('Verify the repository, or what some snapshots need. Repairs nothing; `ldm repair` does.')
     .argument('[snapshots...]', 'ids (4 or more digits), latest or latest~N (default: everything)')
     .option('--read-data [n/m]', 'also read and verify all data, or the n-th of m parts', partValue)
     .option(
@@ -44,6 +46,11 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
       subsetValue,
     )
     .option('--new', 'with --read-data: only the packs that this machine has not read and found sound before')
+    .option(
+      '--max-age <span>',
+      'read the data that was not verified within this time, such as 30d, and record in the repository what was verified',
+      durationValue,
+    )
     .option('--no-key', 'need no password: only compare every stored file with the digest in its name');
   addSnapshotFilters(command)
     .addHelpText('after', formatHelpFooter(FOOTER))
@@ -54,9 +61,11 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
         }
         const readData = flags.readData ?? flags.readDataSubset;
         const filter = snapshotFilterOf(flags);
-        assertNewFits(flags, selectors.length > 0 || Object.keys(filter).length > 0);
+        const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
+        assertNewFits(flags, isSelection);
+        assertAgeFits(flags, isSelection);
         if (!flags.key) {
-          if (selectors.length > 0 || Object.keys(filter).length > 0) {
+          if (isSelection) {
             throw new UsageError('--no-key cannot be restricted to snapshots: which files they need is encrypted');
           }
           const [{ checkStorage }, { exitCodeOfCheck, reportStorageCheck }] = await Promise.all([
@@ -78,7 +87,8 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
         const isKnown = (repositoryId: string): ((id: string) => boolean) =>
           recallReadPacks({ ...place, repositoryId });
         const onlyNew = flags.new === true ? { isKnown } : {};
-        const result = await check(context, { selectors, filter, ...omitUndefined({ readData }), ...onlyNew });
+        const options = { selectors, filter, ...omitUndefined({ readData, maxAgeMs: flags.maxAge }), ...onlyNew };
+        const result = await check(context, options);
         if (flags.new === true) rememberReadPacks({ ...place, ...result }, result.packIds, result.soundIds);
         if (!result.isSelection) rememberCheck(checksDirectory, result.repositoryId, lastCheckOf(result));
         reportCheck(output, result);
@@ -93,6 +103,22 @@ function assertNewFits({ new: isNew, readData, key }: CheckFlags, isSelection: b
   if (readData === undefined) throw new UsageError('--new needs --read-data');
   if (isSelection) throw new UsageError('--new cannot be restricted to snapshots');
   if (!key) throw new UsageError('--new needs the key: without it, nobody can tell whether a chunk has the right id');
+}
+
+/** @throws UsageError */
+function assertAgeFits(flags: CheckFlags, isSelection: boolean): void {
+  if (flags.maxAge === undefined) return;
+  if (flags.readData !== undefined) {
+    throw new UsageError('--max-age and --read-data cannot be combined: the age decides which data is read', {
+      hint: '--read-data-subset with a share or a size, such as 5% or 2GiB, limits how much of it.',
+    });
+  }
+  const { readDataSubset } = flags;
+  if (readDataSubset !== undefined && readDataSubset !== true && 'part' in readDataSubset) {
+    throw new UsageError('with --max-age, --read-data-subset needs a share or a size, such as 5% or 2GiB');
+  }
+  if (isSelection) throw new UsageError('--max-age cannot be restricted to snapshots');
+  if (!flags.key) throw new UsageError('--max-age needs the key: the record of what was verified is encrypted');
 }
 
 function lastCheckOf({ findings, bytesRead, packBytes }: CheckResult): LastCheck {

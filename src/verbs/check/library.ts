@@ -7,7 +7,9 @@ export type {
   Finding,
   Impact,
   PackProblem,
+  PartOfData,
   ReadData,
+  VerificationLeft,
 } from './check.ts';
 export { checkStorage } from './check-storage.ts';
 export type { StorageCheckOptions, StorageCheckResult } from './check-storage.ts';

@@ -1,7 +1,8 @@
 import { EXIT_DAMAGED, EXIT_SUCCESS } from '../../console/exit-codes.ts';
-import type { CheckResult, Finding } from './check.ts';
+import type { CheckResult, Finding, VerificationLeft } from './check.ts';
 import type { StorageCheckResult } from './check-storage.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
+import { formatDuration } from '../../core/util/format-time.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { countNoun, formatCount, formatPercent } from '../../console/output/words.ts';
@@ -18,6 +19,7 @@ export function reportCheck(output: Output, result: CheckResult): void {
     packs_read: result.packsRead,
     bytes_read: result.bytesRead,
     pack_bytes: result.packBytes,
+    ...leftFields(result),
     foreign_files: result.foreignNames.length,
     ...borrowedFields(result),
   });
@@ -26,6 +28,7 @@ export function reportCheck(output: Output, result: CheckResult): void {
   output.remark(
     `checked ${countNoun(result.snapshotsChecked, 'snapshot')}, ${countNoun(result.chunksChecked, 'chunk')}, ${countNoun(result.packsChecked, 'pack')}${read}`,
   );
+  if (result.left !== undefined) output.remark(describeLeft(result.left));
   if (result.foreignNames.length > 0) output.remark(describeForeign(result.foreignNames));
   if (errorCount > 0) {
     output.line(`${countNoun(errorCount, 'error')} found`);
@@ -36,6 +39,25 @@ export function reportCheck(output: Output, result: CheckResult): void {
       if (helps !== undefined) output.line(helps);
     }
   } else output.remark(`no errors found: ${describeProof(result)}`);
+}
+
+function leftFields({ left }: CheckResult): Record<string, unknown> {
+  if (left === undefined) return {};
+  return {
+    max_age_seconds: left.maxAgeMs / 1000,
+    packs_left: left.packs,
+    bytes_left: left.bytes,
+    verification_recorded: left.isRecorded,
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Says how far the data is verified. */
+function describeLeft({ packs, bytes, maxAgeMs }: VerificationLeft): string {
+  const span = maxAgeMs > 0 && maxAgeMs % DAY_MS === 0 ? countNoun(maxAgeMs / DAY_MS, 'day') : formatDuration(maxAgeMs);
+  if (packs === 0) return `all data was verified within the last ${span}`;
+  return `not verified within the last ${span}: ${formatBytes(bytes)} in ${countNoun(packs, 'pack')}`;
 }
 
 /** What domains keep for each other. */

@@ -15,6 +15,7 @@ export const LABELS = [
   'commits',
   'filter',
   'config',
+  'verified',
 ] as const;
 export type Label = (typeof LABELS)[number];
 

@@ -10,6 +10,7 @@ export const DIRECTORIES: readonly string[] = [
   'manifests.bak',
   'filter',
   'unfinished',
+  'verified',
   'planes',
   'planes/000000000001',
 ];
@@ -50,6 +51,7 @@ export const TRANSIENT: readonly string[] = [
   'locks/shared-host_1_2_3_4_5_ab',
   'locks/exclusive-host_1_2_3_4_5_ab',
   `unfinished/${'7'.repeat(32)}`,
+  `verified/${'7'.repeat(32)}`,
   'planes/000000000001/base-000000000001',
   'planes/000000000001/delta-000000000001-000000000002',
 ];

@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { isAbsent, isDamage } from '../../core/errors.ts';
+import { MAX_VERIFIED_BYTES, NONCE_BYTES } from '../../core/format/constants.ts';
+import { VERIFIED_DIRECTORY } from '../../core/format/layout.ts';
+import {
+  VERIFIED_COPIES_MAX,
+  VERIFIED_KEY_DIGITS,
+  decodeVerified,
+  encodeVerified,
+} from '../../core/format/verified-record.ts';
+import type { VerifiedTimes } from '../../core/format/verified-record.ts';
+import type { Repository } from '../../core/repository/repository.ts';
+import { unlessDenied } from '../../core/repository/locks/lock-conflict.ts';
+
+/** What all records of a repository say together. */
+interface VerifiedRecords {
+  /** Those that can be replaced by one: all that were read, and damaged ones. */
+  readonly names: readonly string[];
+  readonly times: VerifiedTimes;
+  readonly areDamaged: boolean;
+  /** How many copies are dated later than now. They count as not verified. */
+  readonly futureCount: number;
+}
+
+/** The key of a copy of a pack in a record. A copy that was moved or made again has another name, and so another key. */
+export function verifiedKeyOf(copyName: string): string {
+  return createHash('sha256').update(copyName).digest('hex').slice(0, VERIFIED_KEY_DIGITS);
+}
+
+/** Reads all records. Of several times of a copy the latest counts that has passed. */
+export async function readVerified(
+  { files }: Pick<Repository, 'files'>,
+  nowMs: number,
+  onDamaged?: (name: string, reason: string) => void,
+): Promise<VerifiedRecords> {
+  const names: string[] = [];
+  const times = new Map<string, number>();
+  let areDamaged = false;
+  let futureCount = 0;
+  for (const { name, sizeBytes } of await files.list(VERIFIED_DIRECTORY)) {
+    const read = await readRecord(files, name, sizeBytes);
+    // Another check has replaced it since.
+    if (read === undefined) continue;
+    names.push(name);
+    if (typeof read === 'string') {
+      areDamaged = true;
+      onDamaged?.(name, read);
+      continue;
+    }
+    for (const [key, timeMs] of read) {
+      if (timeMs > nowMs) futureCount += 1;
+      else times.set(key, Math.max(timeMs, times.get(key) ?? timeMs));
+    }
+  }
+  return { names, times, areDamaged, futureCount };
+}
+
+/** Returns the reason if the record is damaged, and undefined if it is gone. */
+async function readRecord(
+  files: Repository['files'],
+  name: string,
+  sizeBytes: number,
+): Promise<VerifiedTimes | string | undefined> {
+  if (sizeBytes > MAX_VERIFIED_BYTES) return 'it is too large';
+  try {
+    return await files.readSealed(name, 'verified', decodeVerified);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    if (!isDamage(error)) throw error;
+    return error.message;
+  }
+}
+
+/** Writes a record. If there are too many copies, those that were verified last. Nothing is written about no copies. */
+export async function publishVerified(repository: Repository, times: VerifiedTimes): Promise<void> {
+  if (times.size === 0) return;
+  const kept =
+    times.size <= VERIFIED_COPIES_MAX
+      ? times
+      : new Map([...times].sort(([, a], [, b]) => b - a).slice(0, VERIFIED_COPIES_MAX));
+  const name = `${VERIFIED_DIRECTORY}/${randomBytes(NONCE_BYTES).toString('hex')}`;
+  const bytes = repository.files.seal('verified', encodeVerified(kept));
+  await repository.order.publishNew(name, bytes, repository.assertLocked);
+}
+
+/** Removes records, if the storage permits that. */
+export async function removeVerified(repository: Repository, names: readonly string[]): Promise<void> {
+  if (names.length > 0) await repository.order.remove(names, repository.assertLocked).catch(unlessDenied);
+}

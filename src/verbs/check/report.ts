@@ -56,8 +56,9 @@ const DAY_MS = 86_400_000;
 /** Says how far the data is verified. */
 function describeLeft({ packs, bytes, maxAgeMs }: VerificationLeft): string {
   const span = maxAgeMs > 0 && maxAgeMs % DAY_MS === 0 ? countNoun(maxAgeMs / DAY_MS, 'day') : formatDuration(maxAgeMs);
-  if (packs === 0) return `all data was verified within the last ${span}`;
-  return `not verified within the last ${span}: ${formatBytes(bytes)} in ${countNoun(packs, 'pack')}`;
+  const when = maxAgeMs === 0 ? 'by this check' : `within the last ${span}`;
+  if (packs === 0) return `all data was verified ${when}`;
+  return `not verified ${when}: ${formatBytes(bytes)} in ${countNoun(packs, 'pack')}`;
 }
 
 /** What domains keep for each other. */

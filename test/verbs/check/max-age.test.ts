@@ -3,12 +3,13 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { decodeVerified } from '../../../src/core/format/verified-record.ts';
+import { decodeVerified, encodeVerified } from '../../../src/core/format/verified-record.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import type { Notice } from '../../../src/core/session/notices.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import type { CheckOptions, CheckResult } from '../../../src/verbs/check/check.ts';
+import { verifiedKeyOf } from '../../../src/verbs/check/verified-records.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
@@ -79,8 +80,9 @@ test('a limit leaves the packs that were verified last', async () => {
     expect(await checkOn(backend, day, limit)).toMatchObject({ packsRead: 1, left: { packs: all - day - 1 } });
   }
   expect((await checkOn(backend, all, limit)).packsRead).toBe(0);
-  // Only the first has expired by now, then the second.
-  expect(await checkOn(backend, 31, { maxAgeMs: 30.5 * DAY_MS })).toMatchObject({ packsRead: 1, left: { packs: 0 } });
+  // The first, so that only the second expires by day 32.
+  expect(await checkOn(backend, all, { ...limit, maxAgeMs: 0 })).toMatchObject({ packsRead: 1 });
+  expect(await checkOn(backend, 31, { maxAgeMs: 30.5 * DAY_MS })).toMatchObject({ packsRead: 0, left: { packs: 0 } });
   expect(await checkOn(backend, 32, { maxAgeMs: 30.5 * DAY_MS })).toMatchObject({ packsRead: 1, left: { packs: 0 } });
 });
 
@@ -215,11 +217,12 @@ test('in an encrypted repository only a record that was made there counts, and a
   const [foreign] = recordsIn(other.backend);
   mine.backend.pokeDirectory('verified');
   mine.backend.poke(foreign!, other.backend.peek(foreign!)!);
-  mine.backend.poke(`verified/${'1'.repeat(32)}`, Buffer.from('{"format_version":1,"verified":[]}\n'));
+  const keys = filesIn(mine.backend, 'packs').map(verifiedKeyOf);
+  mine.backend.poke(`verified/${'1'.repeat(32)}`, encodeVerified(new Map(keys.map((key) => [key, dayOf(-1)]))));
   const reader = testPassword('of a reader');
   await addRepositoryKey(mine.context, { newPassword: reader, role: 'read' });
   const read = await checkOn(mine.backend, 0, {}, { password: reader });
-  expect(read.left).toMatchObject({ packs: 0, isRecorded: false });
+  expect(read).toMatchObject({ packsRead: read.packsChecked, left: { packs: 0, isRecorded: false } });
   expect(read.notices.map(({ kind }) => kind)).toEqual([
     'verified-record-damaged',
     'verified-record-damaged',

@@ -64,6 +64,11 @@ describe('a repository behind ldm serve', () => {
     writeFileSync(join(directory, 'source/b.txt'), 'beta');
     await expectSuccess('backup', 'source');
     await expectSuccess('check', '--read-data');
+    for (let round = 0; round < 2; round += 1) {
+      const { stdout } = await run(['check', '--max-age', '0', '--json'], '--append-only');
+      expect(JSON.parse(stdout)).toMatchObject({ packs_left: 0, bytes_left: 0, verification_recorded: true });
+    }
+    expect(readdirSync(join(served, 'verified'))).toHaveLength(1);
     await expectSuccess('restore', 'latest', '-t', 'out');
     expect(readFileSync(join(directory, 'out/source/b.txt'), 'utf8')).toBe('beta');
     expect(readdirSync(join(served, 'locks'))).toEqual([]);

@@ -61,6 +61,8 @@ export interface BackupOptions extends ExclusionOptions, ChangeOptions {
   readonly force?: boolean;
   /** Records when each entry was last read. */
   readonly withAtime?: boolean;
+  /** At most this many files are read at a time. Default: one for each core and one more, at least 3. */
+  readonly readConcurrency?: number;
   /** Stores nothing. */
   readonly dryRun?: boolean;
   /** Makes no snapshot if it would be the same as the one it is compared with. */
@@ -138,17 +140,15 @@ export class BackupRun {
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context);
     const chunker = chunkerOf(repository);
-    const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes });
+    const filesAtOnce = options.readConcurrency;
+    const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes, filesAtOnce });
     const content = new ContentSaver({ chunker, hasher, chunks, pacer, tally });
     const saver = new FileSaver({ ahead, threads, content });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
     const hostname = options.hostname ?? systemHostname();
-    const { parent, newest } = await findPredecessors(repository, opened, {
-      hostname,
-      plan,
-      trees: parentTrees,
-      nowMs: startedAt.getTime(),
-    });
+    const nowMs = startedAt.getTime();
+    const before = { hostname, plan, trees: parentTrees, nowMs };
+    const { parent, newest } = await findPredecessors(repository, opened, before);
     const moved = new MovedFiles();
     const removed = new RemovedEntries(parentTrees, pacer, moved);
     if (parent !== undefined) tally.moved = moved;

@@ -8,7 +8,13 @@ import { EXCLUSION_HELP, addExclusionOptions, readExclusionOptions } from '../..
 import type { ExclusionFlags } from '../../console/options/exclusion-options.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { omitUndefined } from '../../console/options/omit-undefined.ts';
-import { collectTags, shareValue, textValue, timeValue } from '../../console/options/option-values.ts';
+import {
+  collectTags,
+  positiveIntegerValue,
+  shareValue,
+  textValue,
+  timeValue,
+} from '../../console/options/option-values.ts';
 import { PLACEMENT_HELP, addPlacementOptions, placeBackup } from './placement-option.ts';
 import type { PlacementFlags } from './placement-option.ts';
 import { interruptionSignal } from '../../console/signals.ts';
@@ -27,6 +33,7 @@ interface BackupFlags extends ExclusionFlags, SourceFlags, PlacementFlags {
   readonly dryRun?: boolean;
   readonly time?: string;
   readonly lowPriority?: boolean;
+  readonly readConcurrency?: number;
   readonly comment?: string;
   readonly keepUntil?: string;
   readonly offline?: 'rely' | 'store';
@@ -75,6 +82,11 @@ function addRareOptions(command: Command): Command {
       '--verify-reused <part>',
       'also read a part of the chunks that are not stored because the repository has them, such as 1% or 1/30, and store again what is wrong',
       shareValue,
+    )
+    .option(
+      '--read-concurrency <number>',
+      'read at most so many files at a time; 1 suits a spinning disk (default: one for each core and one more, at least 3)',
+      positiveIntegerValue,
     )
     .option('--low-priority', 'let other programs have the processor and the disk first (nice 19)');
 }
@@ -138,6 +150,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
             keepUntil,
             reliesOn: flags.relyOn,
             verifyReused: flags.verifyReused,
+            readConcurrency: flags.readConcurrency,
             onEntry: createEntryList(session),
           }),
         };

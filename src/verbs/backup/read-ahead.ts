@@ -44,17 +44,26 @@ export class ReadAhead {
   readonly #fileBytesMax: number;
   #open: Batch | undefined;
   readonly #started = new Set<Batch>();
+  readonly #waiting: Batch[] = [];
+  /** So many of the batches that are started and not taken yet may be read at the same time. */
+  readonly #readingMax: number;
+  #readingCount = 0;
   #batchCount = 0;
 
-  /** `chunkBytesMin`: a file of at most this many bytes is one chunk. */
+  /**
+   * `chunkBytesMin`: a file of at most this many bytes is one chunk. `filesAtOnce`: at most this many files are read at a
+   * time, one of them by the caller. Default: as many as there are threads.
+   */
   constructor(made: {
     readonly threads: Threads;
     readonly hasher: Repository['hasher'];
     readonly chunkBytesMin: number;
+    readonly filesAtOnce?: number | undefined;
   }) {
     this.#threads = made.threads;
     this.#hasher = made.hasher;
-    this.#fileBytesMax = Math.min(made.chunkBytesMin, FILE_BYTES_MAX);
+    this.#readingMax = (made.filesAtOnce ?? Infinity) - 1;
+    this.#fileBytesMax = this.#readingMax > 0 ? Math.min(made.chunkBytesMin, FILE_BYTES_MAX) : -1;
   }
 
   get isFull(): boolean {
@@ -77,7 +86,9 @@ export class ReadAhead {
   async take(file: FileAhead): Promise<WholeFile | undefined> {
     const { batch } = file;
     if (batch === this.#open) this.#start(batch);
+    if (batch.reading === undefined) this.#read(batch);
     batch.found ??= await batch.reading!.result();
+    this.#settle(batch);
     return this.atHand(file);
   }
 
@@ -106,10 +117,30 @@ export class ReadAhead {
   }
 
   #start(batch: Batch): void {
+    this.#open = undefined;
+    this.#waiting.push(batch);
+    this.#readWaiting();
+  }
+
+  #readWaiting(): void {
+    while (this.#waiting.length > 0 && this.#readingCount < this.#readingMax) this.#read(this.#waiting[0]!);
+  }
+
+  #read(batch: Batch): void {
+    this.#waiting.splice(this.#waiting.indexOf(batch), 1);
     const target = batch.buffer.subarray(0, batch.endOffset);
     batch.reading = this.#threads.readFiles(batch.files, target, this.#hasher.keyOf('data'));
+    batch.isReading = true;
+    this.#readingCount += 1;
     this.#started.add(batch);
-    this.#open = undefined;
+  }
+
+  /** Only here it is known that a batch has been read: to ask for its result may mean to read it. */
+  #settle(batch: Batch): void {
+    if (!batch.isReading) return;
+    batch.isReading = false;
+    this.#readingCount -= 1;
+    this.#readWaiting();
   }
 }
 
@@ -120,6 +151,7 @@ class Batch {
   endOffset = 0;
   releasedCount = 0;
   reading: Reading | undefined;
+  isReading = false;
   found: Awaited<ReturnType<Reading['result']>> | undefined;
 
   constructor(buffer: Buffer) {

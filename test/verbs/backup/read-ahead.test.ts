@@ -31,11 +31,28 @@ function makeFile(directory: string, name: string, sizeBytes: number): TestFile 
   return { text, path, content, metadata: readMetadata(path) };
 }
 
-function makeAhead(
-  chunkBytesMin = 256 * KIB,
-  threads: ConstructorParameters<typeof ReadAhead>[0]['threads'] = threadsOfTests(),
-): ReadAhead {
-  return new ReadAhead({ threads, hasher, chunkBytesMin });
+type Threads = ConstructorParameters<typeof ReadAhead>[0]['threads'];
+
+function makeAhead(chunkBytesMin = 256 * KIB, threads: Threads = threadsOfTests(), filesAtOnce?: number): ReadAhead {
+  return new ReadAhead({ threads, hasher, chunkBytesMin, filesAtOnce });
+}
+
+/** Counts the batches that are started and whose result is not known. */
+class CountingThreads implements Threads {
+  active = 0;
+  most = 0;
+
+  readFiles(...given: Parameters<Threads['readFiles']>): ReturnType<Threads['readFiles']> {
+    const started = threadsOfTests().readFiles(...given);
+    this.active += 1;
+    this.most = Math.max(this.most, this.active);
+    const result = async (): ReturnType<typeof started.result> => {
+      const found = await started.result();
+      this.active -= 1;
+      return found;
+    };
+    return { result, drop: async () => started.drop() };
+  }
 }
 
 async function expectTaken(ahead: ReadAhead, file: TestFile, offered: FileAhead): Promise<void> {
@@ -93,6 +110,29 @@ describe.each(['by the caller', 'by threads'])('files read ahead %s', (where) =>
     expect(waiting.length).toBeLessThan(sizes.length);
     for (const { file, offered } of waiting) await expectTaken(ahead, file, offered);
     expect(ahead.isFull).toBe(false);
+  });
+
+  test.each([2, 3])('are at most as many at a time as are wanted: %i', async (filesAtOnce) => {
+    const threads = new CountingThreads();
+    const ahead = makeAhead(256 * KIB, threads, filesAtOnce);
+    const directory = temporaryDirectory();
+    const files = Array.from({ length: 40 }, (_, index) => makeFile(directory, `file-${index}`, 200 * KIB));
+    const waiting: { file: TestFile; offered: FileAhead }[] = [];
+    for (const file of files) {
+      while (ahead.isFull) {
+        const { file: first, offered } = waiting.shift()!;
+        await expectTaken(ahead, first, offered);
+      }
+      waiting.push({ file, offered: ahead.offer(file)! });
+    }
+    for (const { file, offered } of waiting) await expectTaken(ahead, file, offered);
+    expect(threads.most).toBe(filesAtOnce - 1);
+    expect(ahead.isFull).toBe(false);
+  });
+
+  test('are none if one file is to be read at a time', () => {
+    const ahead = makeAhead(256 * KIB, threadsOfTests(), 1);
+    expect(ahead.offer(makeFile(temporaryDirectory(), 'file', 1))).toBeUndefined();
   });
 
   test.each(changesNobodyMayMiss())('are not taken for what was listed when they are %s', async (_, change) => {

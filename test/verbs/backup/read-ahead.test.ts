@@ -125,7 +125,11 @@ describe.each(['by the caller', 'by threads'])('files read ahead %s', (where) =>
       }
       waiting.push({ file, offered: ahead.offer(file)! });
     }
-    for (const { file, offered } of waiting) await expectTaken(ahead, file, offered);
+    await expectTaken(ahead, waiting[0]!.file, waiting[0]!.offered);
+    await expectTaken(ahead, waiting[1]!.file, waiting[1]!.offered);
+    // The next one is read meanwhile.
+    expect(threads.active).toBeGreaterThan(0);
+    for (const { file, offered } of waiting.slice(2)) await expectTaken(ahead, file, offered);
     expect(threads.most).toBe(filesAtOnce - 1);
     expect(ahead.isFull).toBe(false);
   });

@@ -19,11 +19,11 @@ const SEEDS = [0, ...seedsOf(1, 18)];
 const WHERE: LoopOptions = inSoak({}, { startsAt: / -> verified\// });
 const AGE_MS = 30 * 86_400_000;
 
-/** Packs are verified again, recorded in two steps, and one record takes the place of all. */
+/** Packs are verified again, recorded in steps, and one record takes the place of all. */
 const AGED_CHECK: Act = {
   ...BACKUP,
   name: 'check with an age',
-  run: async (context) => check(context, { maxAgeMs: AGE_MS, recordEveryBytes: 12_000 }),
+  run: async (context) => check(context, { maxAgeMs: AGE_MS, recordEveryBytes: 1 }),
 };
 
 /** An earlier check has left a record that has expired. */

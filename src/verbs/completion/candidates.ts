@@ -28,7 +28,7 @@ export function complete({ commands, current, option, argumentCount, isAfterOpti
   if (option !== undefined) return completeValue(option);
   if (current.startsWith('-') && !isAfterOptions) return { candidates: optionsOf(commands), wanted: undefined };
   const command = commands.at(-1)!;
-  const inner = argumentCount === 0 ? command.commands.filter(({ isHidden }) => !isHidden) : [];
+  const inner = argumentCount === 0 ? command.commands.filter(({ isHidden }) => isHidden !== true) : [];
   const candidates = inner.map(({ names, description }) => ({ value: names[0]!, description }));
   if (candidates.length > 0) return { candidates, wanted: undefined };
   const last = command.arguments.at(-1);
@@ -54,7 +54,7 @@ function choices(values: readonly string[]): Candidate[] {
 
 /** The options of the command, then those of the commands around it. */
 function optionsOf(commands: readonly CommandGrammar[]): Candidate[] {
-  const visible = commands.toReversed().flatMap(({ options }) => options.filter(({ isHidden }) => !isHidden));
+  const visible = commands.toReversed().flatMap(({ options }) => options.filter(({ isHidden }) => isHidden !== true));
   const byFlag = new Map<string, Candidate>();
   for (const { flags, description } of visible) {
     const [value] = flags;

@@ -5,7 +5,7 @@ export interface CommandGrammar {
   /** The name and the aliases. */
   readonly names: readonly string[];
   readonly description: string;
-  readonly isHidden: boolean;
+  readonly isHidden?: true;
   readonly options: readonly OptionGrammar[];
   readonly arguments: readonly ArgumentGrammar[];
   readonly commands: readonly CommandGrammar[];
@@ -17,9 +17,9 @@ export interface OptionGrammar {
   /** The name of its value, such as `passwordFile`. */
   readonly attribute: string;
   readonly description: string;
-  readonly isHidden: boolean;
+  readonly isHidden?: true;
   /** Whether a value must follow. */
-  readonly needsValue: boolean;
+  readonly needsValue?: true;
   /** What its value is called, such as `file`. */
   readonly placeholder?: string;
   readonly choices?: readonly string[];
@@ -27,7 +27,7 @@ export interface OptionGrammar {
 
 interface ArgumentGrammar {
   readonly name: string;
-  readonly isVariadic: boolean;
+  readonly isVariadic?: true;
   readonly choices?: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function grammarOf(command: Command): CommandGrammar {
   return {
     names: [command.name(), ...command.aliases()],
     description: firstSentence(command.description()),
-    isHidden: !visibleCommands.has(command),
+    ...(visibleCommands.has(command) ? {} : { isHidden: true }),
     options: [...new Set([...command.options, ...visibleOptions])].map((option) => optionGrammar(option)),
     arguments: command.registeredArguments.map((argument) => argumentGrammar(argument)),
     commands: command.commands.map((inner) => grammarOf(inner)),
@@ -52,8 +52,8 @@ function optionGrammar(option: Option): OptionGrammar {
     flags: [long, short].filter((flag) => flag !== undefined),
     attribute: option.attributeName(),
     description: firstSentence(description),
-    isHidden: hidden,
-    needsValue: required,
+    ...(hidden ? { isHidden: true } : {}),
+    ...(required ? { needsValue: true } : {}),
     ...(placeholder === undefined ? {} : { placeholder }),
     ...(argChoices === undefined ? {} : { choices: argChoices }),
   };
@@ -63,7 +63,7 @@ function argumentGrammar(argument: Argument): ArgumentGrammar {
   const { variadic, argChoices } = argument;
   return {
     name: argument.name(),
-    isVariadic: variadic,
+    ...(variadic ? { isVariadic: true } : {}),
     ...(argChoices === undefined ? {} : { choices: argChoices }),
   };
 }

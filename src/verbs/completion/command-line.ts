@@ -1,4 +1,4 @@
-import type { CommandGrammar, OptionGrammar } from './grammar.ts';
+import { type CommandGrammar, type OptionGrammar, attributeOf } from './grammar.ts';
 
 /** What can stand at the cursor of an incomplete command line. */
 export interface Cursor {
@@ -29,7 +29,7 @@ export function readCommandLine(program: CommandGrammar, words: readonly string[
   let waiting: OptionGrammar | undefined;
   for (const word of words.slice(0, -1)) {
     if (waiting !== undefined) {
-      options.set(waiting.attribute, word);
+      options.set(attributeOf(waiting), word);
       waiting = undefined;
     } else if (word === '--') {
       isAfterOptions = true;
@@ -37,7 +37,7 @@ export function readCommandLine(program: CommandGrammar, words: readonly string[
       const [, flag = word, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
       const option = findOption(commands, flag);
       if (option?.needsValue === true && value === undefined) waiting = option;
-      else if (option !== undefined) options.set(option.attribute, value ?? true);
+      else if (option !== undefined) options.set(attributeOf(option), value ?? true);
     } else {
       const known = argumentCount === 0 ? commands.at(-1)!.commands : [];
       const inner = known.find(({ names }) => names.includes(word));

@@ -3,7 +3,7 @@ import { configPath, keptAnswersPath } from '../../console/settings/directories.
 import { formatAnswer, wordsToComplete } from './answer.ts';
 import { type Candidate, type Completion, complete } from './candidates.ts';
 import { type Cursor, readCommandLine } from './command-line.ts';
-import type { CommandGrammar } from './grammar.ts';
+import { type CommandGrammar, attributeOf } from './grammar.ts';
 import { findAnswer } from './kept-answers.ts';
 
 /** Returns the candidates that only a repository or the configuration file knows; undefined if they cannot be had here. */
@@ -46,7 +46,7 @@ export async function answerQuickly(words: readonly string[]): Promise<string | 
 /** Names what a repository is asked. The same question has the same answer until its snapshots change. */
 export function questionOf({ commands, current, options }: Cursor, wanted: Completion['wanted']): string {
   const [program, command] = commands;
-  const ofProgram = program!.options.map(({ attribute }) => [attribute, options.get(attribute)]);
+  const ofProgram = program!.options.map((option) => [attributeOf(option), options.get(attributeOf(option))]);
   const path = configPath(process.env);
   return JSON.stringify([
     wanted,

@@ -14,8 +14,6 @@ export interface CommandGrammar {
 export interface OptionGrammar {
   /** The long form first. */
   readonly flags: readonly string[];
-  /** The name of its value, such as `passwordFile`. */
-  readonly attribute: string;
   readonly description: string;
   readonly isHidden?: true;
   /** Whether a value must follow. */
@@ -45,12 +43,16 @@ export function grammarOf(command: Command): CommandGrammar {
   };
 }
 
+/** The name of the value of an option, as commander has it: `passwordFile` for `--password-file`, `cache` for `--no-cache`. */
+export function attributeOf({ flags: [flag = ''] }: OptionGrammar): string {
+  return flag.replace(/^--?(?:no-)?/, '').replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
 function optionGrammar(option: Option): OptionGrammar {
   const { long, short, description, hidden, required, argChoices } = option;
   const placeholder = /[<[]([^>\]]+)[>\]]/.exec(option.flags)?.[1];
   return {
     flags: [long, short].filter((flag) => flag !== undefined),
-    attribute: option.attributeName(),
     description: firstSentence(description),
     ...(hidden ? { isHidden: true } : {}),
     ...(required ? { needsValue: true } : {}),

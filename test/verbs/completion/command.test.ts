@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCommandRunner } from '../../../src/console/command-runner.ts';
 import { complete } from '../../../src/verbs/completion/candidates.ts';
 import { readCommandLine } from '../../../src/verbs/completion/command-line.ts';
-import { grammarOf } from '../../../src/verbs/completion/grammar.ts';
+import { attributeOf, grammarOf } from '../../../src/verbs/completion/grammar.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { runLdmHere } from '../../support/run-ldm-here.ts';
 import { ldmProgram } from '../../support/run-ldm.ts';
@@ -86,6 +86,19 @@ describe('the word at the cursor is completed', () => {
     expect(await answer('-r', join(home, 'none'), 'restore', '')).toEqual(['']);
     expect(await answer('-r', repository, 'restore', 'abcd:')).toEqual(['']);
   });
+});
+
+it('options have the names that commander gives to their values', () => {
+  const names = (command: ReturnType<typeof createProgram>): string[] => [
+    ...command.options.map((option) => option.attributeName()),
+    ...command.commands.flatMap((inner) => names(inner)),
+  ];
+  const read = (command: ReturnType<typeof grammarOf>): string[] => [
+    ...command.options.filter(({ flags }) => !flags.includes('--help')).map((option) => attributeOf(option)),
+    ...command.commands.flatMap((inner) => read(inner)),
+  ];
+  const program = createProgram(createCommandRunner());
+  expect(read(grammarOf(program))).toEqual(names(program).filter((name) => name !== 'help'));
 });
 
 it('every argument is completed as something, with few exceptions', () => {

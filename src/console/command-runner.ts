@@ -35,6 +35,8 @@ export interface CommandOutcome {
 export interface OutputChanges {
   /** It prints nothing. */
   readonly silent?: boolean;
+  /** An earlier command has reported what is wrong in the configuration file. */
+  readonly isProfileKnown?: boolean;
   /** Further fields of its summary in JSON. */
   readonly labels?: Readonly<Record<string, string>>;
 }
@@ -108,7 +110,8 @@ export function createCommandRunner(runCommand: RunCommand = noCommand, changes:
         if (profile !== undefined) profiles.applyToCommand(profile, command, received);
         const globals = profiles.withProfile(given, profile);
         runner.output = new Output({ json: globals.json === true, quiet: globals.quiet === true, ...changes });
-        if (profile !== undefined) profiles.reportProfile(runner.output, profile, given);
+        if (profile !== undefined && changes.isProfileKnown !== true)
+          profiles.reportProfile(runner.output, profile, given);
         const settings = resolveSettings(globals, process.env);
         // The operations are loaded only after the command line and the settings were found valid.
         const [{ openSession }, { limitHeap }] = await Promise.all([

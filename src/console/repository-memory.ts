@@ -93,7 +93,10 @@ export class StoredMemory implements RepositoryMemory {
   }
 
   forgetPlace(place: string): void {
-    for (const path of this.tracesOfPlace(place)) this.#attempt('remove', path, () => rmSync(path));
+    for (const path of this.tracesOfPlace(place)) {
+      this.#attempt('remove', path, () => rmSync(path));
+      this.#attempt('remove', writtenPathOf(path), () => rmSync(writtenPathOf(path)));
+    }
   }
 
   noteWritten(place: string, repositoryId: string, packId: string): void {
@@ -116,10 +119,9 @@ export class StoredMemory implements RepositoryMemory {
     if (path !== undefined) this.#attempt('remove', path, () => rmSync(path));
   }
 
-  /** Beside the other file: ids of packs, one in each line. Those of a process that was killed are there too. */
   #writtenPath(place: string, repositoryId: string): string | undefined {
     const path = this.#pathOf(place, repositoryId);
-    return path === undefined ? undefined : path.replace(/\.json$/, '.packs');
+    return path === undefined ? undefined : writtenPathOf(path);
   }
 
   #pathOf(place: string, repositoryId: string): string | undefined {
@@ -159,6 +161,11 @@ export class StoredMemory implements RepositoryMemory {
       return undefined;
     }
   }
+}
+
+/** Returns the file beside another one that has the ids of written packs, one in each line: of killed processes, too. */
+function writtenPathOf(path: string): string {
+  return path.replace(/\.json$/, '.packs');
 }
 
 /** Without symlinks, so that another path to the same place is the same. What does not exist stays as it is. */

@@ -20,7 +20,7 @@ describe('help', () => {
     expect(stdout).toContain(`Usage: ldm filter ${name}`);
     expect(stdout).toMatch(new RegExp(`Examples:\n  ldm filter ${name}`));
     expect(stdout).toMatch(/Exit codes:\n {2}0 +success/);
-    expect(stdout).toContain('--lock-wait');
+    expect(stdout).toContain('--quiet');
   });
 
   it('goes to stderr with exit 2 when filter is given nothing to do', async () => {

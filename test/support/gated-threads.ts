@@ -18,7 +18,7 @@ const LISTENER = `
     const buffer = task?.bytes?.buffer;
     if (!(buffer instanceof SharedArrayBuffer) || buffer.byteLength !== 16) return;
     const flags = new Int32Array(buffer);
-    if (flags[${MARK}] !== ${GATE} || Atomics.compareExchange(workerData, slot, 0, 1) !== 0) return;
+    if (flags[${MARK}] !== ${GATE} || Atomics.compareExchange(workerData.claims, slot, 0, 1) !== 0) return;
     Atomics.store(flags, ${BEGUN}, 1);
     Atomics.wait(flags, ${OPEN}, 0);
     Atomics.store(flags, ${DONE}, 1);

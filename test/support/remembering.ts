@@ -50,7 +50,7 @@ export async function makeRemembering(given: Environment = {}): Promise<Remember
   const memory = join(directory, 'state', 'ldm', 'repositories');
   const memoryFiles = (): string[] =>
     (existsSync(memory) ? readdirSync(memory) : [])
-      .filter((name) => !name.startsWith('plain-'))
+      .filter((name) => name.endsWith('.json') && !name.startsWith('plain-'))
       .map((name) => join(memory, name));
   return { directory, repository, env, run, runWell, backUp, memoryFiles };
 }

@@ -85,7 +85,7 @@ function addRareOptions(command: Command): Command {
     )
     .option(
       '--read-concurrency <number>',
-      'read at most so many files at a time; 1 suits a spinning disk (default: one for each core and one more, at least 3)',
+      'read at most this many files at a time; 1 suits a spinning disk (default: one for each core and one more, at least 3)',
       positiveIntegerValue,
     )
     .option('--low-priority', 'let other programs have the processor and the disk first (nice 19)');

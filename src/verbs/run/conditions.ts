@@ -1,13 +1,13 @@
-import { readFileSync, readdirSync, realpathSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { isMountPoint } from '../../console/jobs/mount-points.ts';
 import type { Condition } from '../../console/settings/run-settings.ts';
 import { splitWords } from '../../console/password/split-words.ts';
 import { type HookFailure, runHook } from './hooks.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const POWER_DIRECTORY = '/sys/class/power_supply';
-const MOUNTS = '/proc/self/mountinfo';
 
 interface Surroundings {
   readonly variables: Readonly<Record<string, string>>;
@@ -46,21 +46,6 @@ async function failureOf(
 
 function unmet(reason: string): HookFailure {
   return { reason, isAnswer: true };
-}
-
-/** Names in the list of mounts have octal numbers for blanks, tabs, line breaks and backslashes. */
-function isMountPoint(path: string): boolean {
-  let real: string;
-  try {
-    real = realpathSync(path);
-  } catch {
-    return false;
-  }
-  const decode = (name: string): string =>
-    name.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
-  return readFileSync(MOUNTS, 'utf8')
-    .split('\n')
-    .some((line) => decode(line.split(' ')[4] ?? '') === real);
 }
 
 /** As systemd decides it: on battery if no mains is online and a battery discharges. */

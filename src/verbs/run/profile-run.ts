@@ -135,6 +135,7 @@ export class ProfileRun {
       this.#context.onStep(this.#profile.name, step);
       const { exitCode, message, summary } = await this.#context.runCommand(step.words, {
         labels: { profile: this.#profile.name, step: step.name },
+        isProfileKnown: this.#progress.steps.length > 0,
       });
       const durationMs = Date.now() - start.getTime();
       this.#progress.steps.push({ name: step.name, start: start.toISOString(), exitCode, durationMs });

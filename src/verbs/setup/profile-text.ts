@@ -16,13 +16,17 @@ export interface ProfileContent {
   readonly passwordCommand?: string | undefined;
   readonly paths: readonly string[];
   readonly schedule: string | undefined;
+  /** Conditions of a run. */
+  readonly onlyIf: readonly string[];
 }
 
 /** Returns the tables of a profile as TOML, whose basic strings have the escapes of JSON. */
 export function profileText(name: string, content: ProfileContent): string {
-  const { repo, passwordFile, passwordCommand, paths, schedule } = content;
+  const { repo, passwordFile, passwordCommand, paths, schedule, onlyIf } = content;
   const value = (key: string, text: string | undefined): string[] =>
     text === undefined ? [] : [`${key} = ${JSON.stringify(text)}`];
+  const list = (texts: readonly string[]): string => `[${texts.map((text) => JSON.stringify(text)).join(', ')}]`;
+  const run = [...value('schedule', schedule), ...(onlyIf.length === 0 ? [] : [`only-if = ${list(onlyIf)}`])];
   return [
     `[profiles.${name}]`,
     ...value('repo', repo),
@@ -30,8 +34,8 @@ export function profileText(name: string, content: ProfileContent): string {
     ...value('password-command', passwordCommand),
     '',
     `[profiles.${name}.backup]`,
-    `paths = [${paths.map((path) => JSON.stringify(path)).join(', ')}]`,
-    ...(schedule === undefined ? [] : ['', `[profiles.${name}.run]`, ...value('schedule', schedule)]),
+    `paths = ${list(paths)}`,
+    ...(run.length === 0 ? [] : ['', `[profiles.${name}.run]`, ...run]),
     '',
   ].join('\n');
 }

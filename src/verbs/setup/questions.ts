@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { LdmError, UsageError } from '../../core/errors.ts';
 import { expandHome, withTilde } from '../../console/input/paths.ts';
+import { mountPointOf } from '../../console/jobs/mount-points.ts';
 import { stepsOf } from '../../console/jobs/planned-profiles.ts';
 import { parseSchedule } from '../../console/jobs/schedule-words.ts';
 import { splitWords } from '../../console/password/split-words.ts';
@@ -23,6 +24,8 @@ export interface Answers {
   readonly repo: string;
   readonly found: Found;
   readonly paths: readonly string[];
+  /** Runs are skipped while nothing is mounted there; undefined for none. */
+  readonly disk?: string | undefined;
   readonly password: PasswordAnswer;
   readonly schedule: string | undefined;
   readonly installsSchedule: boolean;
@@ -55,10 +58,11 @@ export async function askAll(known: Known): Promise<Answers> {
     sourcesIn,
   );
   const { repo, found } = await askPlace(known, probe);
+  const disk = await askDisk(desk, repo);
   const password = await askPasswordSource({ ...known, name, repo, found, probe });
   const schedule = await askSchedule(desk);
   const installsSchedule = await askInstall(desk, name, schedule);
-  return { name, isNewProfile: true, repo, found, paths, password, schedule, installsSchedule };
+  return { name, isNewProfile: true, repo, found, paths, disk, password, schedule, installsSchedule };
 }
 
 async function askName({ desk, config, given, program }: Known): Promise<{
@@ -137,6 +141,16 @@ async function assertParent(desk: Desk, place: string): Promise<void> {
   const parent = dirname(place);
   if (existsSync(parent) || (await desk.confirm(`${parent} does not exist. Is that right?`, false))) return;
   throw new UsageError(`${parent} does not exist`, { hint: 'If it is on a disk, mount that' });
+}
+
+/** Without its disk, a run would fail each time. */
+async function askDisk(desk: Desk, repo: string): Promise<string | undefined> {
+  const place = resolveLocation(repo);
+  if (!place.startsWith('/')) return undefined;
+  const disk = mountPointOf(place);
+  if (disk === '/' || disk === mountPointOf(expandHome('~/'))) return undefined;
+  const question = `The repository is on the disk at ${disk}. Skip runs while that is not mounted`;
+  return (await desk.confirm(question, true)) ? disk : undefined;
 }
 
 async function askSchedule(desk: Desk): Promise<string | undefined> {

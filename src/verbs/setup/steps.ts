@@ -41,13 +41,14 @@ export function stepsFor(answers: Answers, machine: Machine): Step[] {
   ];
 }
 
-export function contentOf({ repo, password, paths, schedule }: Answers): ProfileContent {
+export function contentOf({ repo, password, paths, disk, schedule }: Answers): ProfileContent {
   return {
     repo,
     passwordFile: password.kind === 'file' ? withTilde(password.path) : undefined,
     passwordCommand: password.kind === 'command' ? password.command : undefined,
     paths,
     schedule,
+    onlyIf: disk === undefined ? [] : [`mounted:${disk}`],
   };
 }
 

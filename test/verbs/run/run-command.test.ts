@@ -26,6 +26,13 @@ describe('the steps of a run', () => {
     expect(runs()).toMatchObject([{ result: 'success', snapshotId: expect.any(String) }, { addedBytes: 0 }]);
   });
 
+  it('say only once what is wrong elsewhere in the configuration file', async () => {
+    const { ldm } = await setRunStage(`${HOME}[profiles.home.forget]\nkeep-last = 1\n[groups]\nwrong = ["nosuch"]\n`);
+    const { code, stderr } = await ldm('run', 'home');
+    expect(code).toBe(0);
+    expect(stderr.match(/not used here, but wrong: /g)).toHaveLength(1);
+  });
+
   it('are those of the list, in its order', async () => {
     const { ldm, runs } = await setRunStage(`${HOME}[profiles.home.run]\nsteps = ["check", "backup"]\n`);
     expect(await ldm('run', 'home')).toMatchObject({ code: 0 });

@@ -1,8 +1,10 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import { mountPointOf } from '../../../src/console/jobs/mount-points.ts';
 import { setSetupStage } from '../../support/setup-stage.ts';
 import type { SetupStage } from '../../support/setup-stage.ts';
+import { temporaryDirectory } from '../../support/temp-directory.ts';
 import { hasTerminal } from '../../support/terminal-conversation.ts';
 
 const EARLIER = `# Mine.
@@ -189,6 +191,24 @@ schedule = "Mon..Fri 12:30"
     const wrong = await stage.setUp([]);
     expect(wrong.code).toBe(2);
     expect(wrong.shown).toMatch(/config\.toml:2: \[profiles\.a\] repoo is /);
+  });
+
+  it('asks whether runs are skipped without the disk of the repository', async () => {
+    const stage = setSetupStage();
+    const home = temporaryDirectory();
+    const disk = mountPointOf(stage.home);
+    expect([mountPointOf(home), '/']).not.toContain(disk);
+    const answers: (readonly [string, string])[] = NEW.map(([question, answer]) =>
+      question === 'Where to'
+        ? ([question, `${stage.at('repository')}\n`] as const)
+        : question === 'What to back up'
+          ? ([question, `${stage.at('documents')}\n`] as const)
+          : ([question, answer] as const),
+    );
+    answers.splice(3, 0, [`on the disk at ${disk}. Skip runs`, '\n']);
+    const { shown, code } = await stage.setUp([...answers, ['Run them', 'n\n']], { HOME: home });
+    expect(code, shown).toBe(0);
+    expect(shown).toContain(`only-if = ["mounted:${disk}"]`);
   });
 
   it('adds no profile that would contradict what all profiles inherit', async () => {

@@ -82,14 +82,18 @@ export class StoredMemory implements RepositoryMemory {
       const bytes = encodeChecked({ format_version: VERSION, place, repository_id: repositoryId, ...membersOf(seen) });
       return this.#read(path)?.equals(bytes) === true ? undefined : bytes;
     };
+    // What was written belongs to what was seen: without one, nothing would miss the snapshots that the packs are for.
+    if (this.recall(place, repositoryId) === undefined) this.forgetWritten(place, repositoryId);
     if (encodeChange() === undefined) return;
-    this.#attempt('write', path, () => {
+    const isWritten = this.#attempt('write', path, () => {
       makeDirectories(dirname(path), { mode: 0o700 });
       exclusively(path, () => {
         const bytes = encodeChange();
         if (bytes !== undefined) replaceFile(byteStringFromText(path), bytes, 0o600);
       });
+      return true;
     });
+    if (isWritten !== true) this.forgetWritten(place, repositoryId);
   }
 
   forgetPlace(place: string): void {

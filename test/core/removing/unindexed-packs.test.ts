@@ -1,6 +1,8 @@
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
+import { StoredMemory } from '../../../src/console/repository-memory.ts';
 import { describeNotice } from '../../../src/console/reports/notice-text.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
@@ -135,6 +137,24 @@ test('what an interrupted backup of another machine has left ends no reclaiming 
   expect(compaction!.packsRemoved).toBeGreaterThan(own.length);
   expect(scene.packs()).toEqual(others.toSorted());
   expect([...memory.writtenPacks(context.backend.location, id)]).toEqual([]);
+});
+
+test.each(['removed', 'damaged'])('packs of this machine stay, too, if what it has seen is %s', async (how) => {
+  const scene = new Scene('never');
+  const directory = memoryDirectory();
+  const memory = new StoredMemory(directory, { warn: () => undefined, note: () => undefined });
+  await initRepository(scene.context(memory), { encryption: 'never' });
+  await scene.backUp(scene.context(memory));
+  const yesterday = scene.keepSmallFiles();
+  await scene.backUp(scene.context(memory));
+  const all = scene.packs();
+  const seen = readdirSync(directory).filter((name) => name.endsWith('.json'));
+  expect(seen).toHaveLength(1);
+  if (how === 'removed') rmSync(join(directory, seen[0]!));
+  else writeFileSync(join(directory, seen[0]!), '{');
+  scene.putSmallFiles(yesterday);
+  expect(await compact(scene.context(memory))).toMatchObject({ packsRemoved: 0, staying: { isAllKept: true } });
+  expect(scene.packs()).toEqual(all);
 });
 
 test('packs of today go if somebody accepts the older state', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { defineConfig } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
 
@@ -105,4 +105,29 @@ const withoutAdvice = {
   },
 };
 
-export default defineConfig([program, typesOf('index'), typesOf('filters/index', [withoutAdvice])]);
+/** The page of `ldm ui`: one script, and files that are copied. */
+const page = {
+  input: { page: './src/ui/page/main.ts' },
+  platform: 'browser',
+  tsconfig: './src/ui/page/tsconfig.json',
+  checks,
+  plugins: [
+    {
+      name: 'copied-files',
+      generateBundle() {
+        const read = (name) => readFileSync(`src/ui/page/${name}`, 'utf8');
+        for (const fileName of ['index.html', 'icon.svg'])
+          this.emitFile({ type: 'asset', fileName, source: read(fileName) });
+        const styles = readdirSync('src/ui/page/styles').sort();
+        this.emitFile({
+          type: 'asset',
+          fileName: 'page.css',
+          source: styles.map((name) => read(`styles/${name}`)).join(''),
+        });
+      },
+    },
+  ],
+  output: { dir: 'dist/ui', minify: true },
+};
+
+export default defineConfig([program, page, typesOf('index'), typesOf('filters/index', [withoutAdvice])]);

@@ -44,6 +44,7 @@ import { defineSnapshots } from '../verbs/snapshots/command.ts';
 import { defineStatus } from '../verbs/status/command.ts';
 import { defineStats } from '../verbs/stats/command.ts';
 import { defineTag } from '../verbs/tag/command.ts';
+import { defineUi } from '../ui/command.ts';
 import { defineUndelete } from '../verbs/delete/undelete-command.ts';
 import { defineUnpin } from '../verbs/tag/unpin-command.ts';
 import { defineVersion } from '../verbs/version/command.ts';
@@ -58,6 +59,7 @@ export const VERBS: readonly Verb[] = [
   { heading: 'Everyday', define: defineFind },
   { heading: 'Everyday', define: defineRestore, page: 'restore.md' },
   { heading: 'Everyday', define: defineMount },
+  { heading: 'Everyday', define: defineUi, page: 'ui.md' },
   { heading: 'Everyday', define: defineDiff },
   { heading: 'Everyday', define: defineForget, page: 'retention.md' },
   { heading: 'Everyday', define: defineDelete },

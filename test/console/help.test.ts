@@ -58,6 +58,7 @@ describe('help', () => {
       'stats',
       'status',
       'tag',
+      'ui',
       'undelete',
       'unpin',
       'version',

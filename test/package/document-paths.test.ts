@@ -72,7 +72,7 @@ describe('the drawing of the rooms', () => {
   const [, drawing] = /^```text\n([^]*?)^```/m.exec(textOf('docs/ARCHITECTURE.md')) ?? [];
   const lines = drawing!
     .split('\n')
-    .map((line) => [...line.replace(/^(program|engine)/, '').matchAll(/[\w/-]{3,}/g)].map(([room]) => room));
+    .map((line) => [...line.replace(/^(program|engine)/, '').matchAll(/[\w/-]{2,}/g)].map(([room]) => room));
   const lineOf = (room: string): number => lines.findIndex((line) => line.includes(room));
 
   it('has all of them, and no others', () => {

@@ -100,7 +100,7 @@ export function unusedExports(sources, tests) {
 
 /** Where a program or a thread begins, and what only tests use. */
 export function isEntry(path) {
-  return /^src\/(index|wings|filters\/family\/index|filter-family\/index|cli\/(main|write-build-files)|(core\/)?chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/.test(
+  return /^src\/(index|wings|filters\/family\/index|filter-family\/index|cli\/(main|write-build-files)|ui\/page\/main|(core\/)?chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/.test(
     path,
   );
 }

@@ -45,3 +45,8 @@ export function formatMeasured(share: number, count: number, noun = ''): string 
 export function formatRatio(ratio: number): string {
   return Number.isFinite(ratio) && ratio > 0 ? `${ratio.toFixed(2)} x` : '-';
 }
+
+/** Quotes a word for a shell if it needs that. */
+export function quoteForShell(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -3,7 +3,7 @@ import type { ExistingRepository, InitResult } from '../../core/creating/init.ts
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import type { Session } from '../session.ts';
 import { formatSection } from '../output/tables.ts';
-import { formatCount, formatPercent } from '../output/words.ts';
+import { formatCount, formatPercent, quoteForShell } from '../output/words.ts';
 
 /** Reports `init`: the new repository and the next step; with `-v` also its settings and the plan of the LDM filter. */
 export function reportInit(session: Session, result: InitResult): void {
@@ -68,10 +68,6 @@ function describePlan(result: InitResult): string {
     ],
     ['room before it grows', `about ${formatBytes(plan.capacity * averageSizeBytes(result))} of unique data`],
   ]);
-}
-
-export function quoteForShell(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 export function initFields(result: InitResult): Record<string, unknown> {

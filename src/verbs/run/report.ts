@@ -4,7 +4,7 @@ import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { formatTable } from '../../console/output/tables.ts';
 import { formatDuration } from '../../core/util/format-time.ts';
-import { quoteForShell } from '../../console/reports/init-report.ts';
+import { quoteForShell } from '../../console/output/words.ts';
 import type { PlannedProfiles } from '../../console/jobs/planned-profiles.ts';
 import { type PlannedStep, planSteps } from './run-plan.ts';
 import { describeRun } from './run-text.ts';

@@ -1,6 +1,6 @@
 import { UsageError } from '../../core/errors.ts';
 import { runProgram } from '../../core/util/programs.ts';
-import { quoteForShell } from '../../console/reports/init-report.ts';
+import { quoteForShell } from '../../console/output/words.ts';
 import type { Job } from './job.ts';
 import { type Mark, markFor, parseMark } from './mark.ts';
 import { type Scheduled, type Scheduler, SchedulerError, type Written } from './scheduler.ts';

@@ -9,8 +9,7 @@ import type { Output } from '../../../console/output/output.ts';
 import type { Session } from '../../../console/session.ts';
 import { byteFields } from '../../../console/output/byte-fields.ts';
 import { recoverBytes } from '../../../console/input/raw-arguments.ts';
-import { quoteForShell } from '../../../console/reports/init-report.ts';
-import { countNoun } from '../../../console/output/words.ts';
+import { countNoun, quoteForShell } from '../../../console/output/words.ts';
 
 /** Reports `realm create`. */
 export function reportCreatedRealm({ output }: Session, realm: CreatedRealm, file: string): void {

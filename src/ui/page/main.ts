@@ -1,0 +1,49 @@
+import { html } from 'htm/preact';
+import { render } from 'preact';
+import type { ComponentType, VNode } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { useAnswer } from './parts/answered.ts';
+import { Snapshots } from './pages/snapshots.ts';
+import { link, route } from './route.ts';
+import { shown } from './words.ts';
+
+interface Page {
+  readonly name: string;
+  readonly title: string;
+  readonly component: ComponentType;
+}
+
+const PAGES: readonly Page[] = [{ name: 'snapshots', title: 'Snapshots', component: Snapshots }];
+
+function App(): VNode {
+  const { name } = route.value;
+  const page = PAGES.find((each) => each.name === name) ?? PAGES[0]!;
+  const repository = useAnswer('repository', {}).value;
+  useEffect(() => {
+    document.title = `${page.title} - ldm`;
+  }, [page]);
+  return html`<a class="skip" href="#content" onClick=${skip}>Skip to the content</a>
+    <header>
+      <p class="place">${repository === undefined ? 'ldm' : shown(repository.place)}</p>
+      <nav aria-label="Pages">
+        ${PAGES.map(
+          (each) =>
+            html`<a key=${each.name} href=${link(each.name)} aria-current=${each === page ? 'page' : undefined}
+              >${each.title}</a
+            >`,
+        )}
+      </nav>
+    </header>
+    <main id="content" tabindex="-1">
+      ${repository?.warnings.map((warning) => html`<p class="warning" key=${warning}>${shown(warning)}</p>`)}
+      <${page.component} />
+    </main>`;
+}
+
+/** The fragment of the address says where the page is, so a link cannot move the focus. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById('content')?.focus();
+}
+
+render(html`<${App} />`, document.getElementById('page')!);

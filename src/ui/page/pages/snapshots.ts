@@ -1,0 +1,146 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { SnapshotRow, SnapshotsAnswer } from '../../api.ts';
+import { Answered, useAnswer } from '../parts/answered.ts';
+import { FreedBar } from '../parts/freed-bar.ts';
+import { link } from '../route.ts';
+import { bytes, count, countNoun, shown, time } from '../words.ts';
+
+/** All snapshots, with filters. Ticking some says what deleting them frees. */
+export function Snapshots(): VNode {
+  const asked = useAnswer('snapshots', {});
+  return html`<h1>Snapshots</h1>
+    <${Answered}
+      asked=${asked}
+      show=${(answer: SnapshotsAnswer) => html`<${SnapshotTable} all=${answer.snapshots} />`}
+    />`;
+}
+
+interface Filter {
+  readonly host: string;
+  readonly tag: string;
+  /** A part of a path, an id or a comment. */
+  readonly words: string;
+  readonly since: string;
+}
+
+const NO_FILTER: Filter = { host: '', tag: '', words: '', since: '' };
+
+function SnapshotTable({ all }: { all: readonly SnapshotRow[] }): VNode {
+  const [filter, setFilter] = useState(NO_FILTER);
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => all.filter((row) => matches(row, filter)), [all, filter]);
+  if (all.length === 0) return html`<p>There are no snapshots yet.</p>`;
+  const tick = (ids: readonly string[], isTicked: boolean): void => {
+    const others = [...ticked].filter((id) => !ids.includes(id));
+    setTicked(new Set(isTicked ? [...others, ...ids] : others));
+  };
+  const shownIds = rows.map(({ id }) => id);
+  const areAllTicked = rows.length > 0 && shownIds.every((id) => ticked.has(id));
+  return html`<${Filters} all=${all} filter=${filter} onChange=${setFilter} />
+    <p class="count" role="status">
+      ${countNoun(rows.length, 'snapshot')}${rows.length < all.length ? ` of ${count(all.length)}` : ''}
+    </p>
+    <div class="scroll">
+      <table class="list">
+        <caption class="unseen">
+          Snapshots, the newest first
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">
+              <input
+                type="checkbox"
+                aria-label="Tick all that are shown"
+                checked=${areAllTicked}
+                onChange=${() => tick(shownIds, !areAllTicked)}
+              />
+            </th>
+            <th scope="col">Time</th>
+            <th scope="col">Host</th>
+            <th scope="col">Paths</th>
+            <th scope="col">Tags</th>
+            <th scope="col" class="number">Files</th>
+            <th scope="col" class="number">Size</th>
+            <th scope="col" class="number">Added</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map((row) => html`<${Row} key=${row.id} row=${row} isTicked=${ticked.has(row.id)} onTick=${tick} />`)}
+        </tbody>
+      </table>
+    </div>
+    <${FreedBar} ids=${[...ticked]} onClear=${() => setTicked(new Set())} />`;
+}
+
+interface RowProps {
+  readonly row: SnapshotRow;
+  readonly isTicked: boolean;
+  readonly onTick: (ids: readonly string[], isTicked: boolean) => void;
+}
+
+function Row({ row, isTicked, onTick }: RowProps): VNode {
+  const name = `${time(row.time)} on ${shown(row.host)}`;
+  return html`<tr class=${isTicked ? 'ticked' : ''}>
+    <td>
+      <input
+        type="checkbox"
+        aria-label=${`Tick ${name}`}
+        checked=${isTicked}
+        onChange=${() => onTick([row.id], !isTicked)}
+      />
+    </td>
+    <th scope="row"><a href=${link('browse', { snapshot: row.id })} title=${row.id}>${time(row.time)}</a></th>
+    <td>${shown(row.host)}</td>
+    <td class="paths">${row.paths.map((path) => html`<span key=${path.key}>${shown(path.text)}</span>`)}</td>
+    <td>
+      ${row.isPinned ? html`<span class="mark">pinned</span>` : ''}
+      ${row.problems > 0 ? html`<span class="mark warn">${countNoun(row.problems, 'file')} not read</span>` : ''}
+      ${row.tags.map((tag) => html`<span class="mark" key=${tag}>${shown(tag)}</span>`)}
+      ${row.comment === '' ? '' : html`<span class="comment">${shown(row.comment)}</span>`}
+    </td>
+    <td class="number">${count(row.files)}</td>
+    <td class="number">${bytes(row.bytes)}</td>
+    <td class="number">${bytes(row.addedBytes)}</td>
+  </tr>`;
+}
+
+interface FiltersProps {
+  readonly all: readonly SnapshotRow[];
+  readonly filter: Filter;
+  readonly onChange: (filter: Filter) => void;
+}
+
+function Filters({ all, filter, onChange }: FiltersProps): VNode {
+  const hosts = useMemo(() => [...new Set(all.map(({ host }) => host))].sort(), [all]);
+  const tags = useMemo(() => [...new Set(all.flatMap((row) => row.tags))].sort(), [all]);
+  const change = (name: keyof Filter) => (event: Event) =>
+    onChange({ ...filter, [name]: (event.currentTarget as HTMLInputElement).value });
+  const choice = (name: 'host' | 'tag', values: readonly string[]): VNode =>
+    html`<label
+      >${name === 'host' ? 'Host' : 'Tag'}
+      <select value=${filter[name]} onChange=${change(name)}>
+        <option value="">all</option>
+        ${values.map((value) => html`<option key=${value} value=${value}>${shown(value)}</option>`)}
+      </select>
+    </label>`;
+  return html`<form
+    class="filters"
+    role="search"
+    aria-label="Filter snapshots"
+    onSubmit=${(event: Event) => event.preventDefault()}
+  >
+    ${choice('host', hosts)} ${tags.length > 0 ? choice('tag', tags) : ''}
+    <label>Since <input type="date" value=${filter.since} onInput=${change('since')} /></label>
+    <label>Path, id or comment <input type="search" value=${filter.words} onInput=${change('words')} /></label>
+  </form>`;
+}
+
+function matches(row: SnapshotRow, { host, tag, words, since }: Filter): boolean {
+  if ((host !== '' && row.host !== host) || (tag !== '' && !row.tags.includes(tag))) return false;
+  if (since !== '' && time(row.time) < since) return false;
+  const sought = words.toLowerCase();
+  const texts = [row.id, row.comment, ...row.paths.map(({ text }) => text)];
+  return sought === '' || texts.some((text) => text.toLowerCase().includes(sought));
+}

@@ -1,0 +1,41 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { FreedAnswer } from '../../api.ts';
+import { bytes, countNoun, shortId } from '../words.ts';
+import { Answered, useAnswer } from './answered.ts';
+import { CommandLine } from './command-line.ts';
+
+/** Beyond this, the command is of no use: nobody reads it. */
+const IDS_SHOWN_MAX = 50;
+
+interface FreedBarProps {
+  readonly ids: readonly string[];
+  readonly onClear: () => void;
+}
+
+/** Says exactly what deleting the ticked snapshots frees, and how. */
+export function FreedBar({ ids, onClear }: FreedBarProps): VNode {
+  const asked = useAnswer('freed', ids.length === 0 ? undefined : { ids: ids.join(',') });
+  const repository = useAnswer('repository', {});
+  if (ids.length === 0) return html``;
+  const command = repository.value?.command ?? 'ldm';
+  return html`<section class="bar" aria-label="Ticked snapshots">
+    <p role="status">
+      <strong>${countNoun(ids.length, 'snapshot')} ticked. </strong>
+      <${Answered}
+        asked=${asked}
+        show=${({ storedBytes, rawBytes }: FreedAnswer) =>
+          html`<span
+            >Deleting ${ids.length === 1 ? 'it' : 'them'} frees <strong>${bytes(storedBytes)}</strong>
+            <span class="quiet"> (${bytes(rawBytes)} before compression)</span></span
+          >`}
+      />
+    </p>
+    ${
+      ids.length > IDS_SHOWN_MAX
+        ? ''
+        : html`<${CommandLine} label="Delete them" command=${`${command} delete ${ids.map(shortId).join(' ')}`} />`
+    }
+    <button type="button" onClick=${onClear}>Untick all</button>
+  </section>`;
+}

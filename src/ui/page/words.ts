@@ -1,0 +1,40 @@
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+/** Sizes as `ldm` prints them: 214.6 MiB. */
+export function bytes(size: number): string {
+  let value = size;
+  let unit = 0;
+  while (Math.abs(value) >= 1023.95 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return unit === 0 ? `${size} B` : `${value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** `1 file`, `3 files`. */
+export function countNoun(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** In local time: 2026-11-27 21:30. */
+export function time(rfc3339: string): string {
+  const date = new Date(rfc3339);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+export function shortId(id: string): string {
+  return id.slice(0, 8);
+}
+
+const MARKS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** A name without what could break lines or turn the text around. */
+export function shown(text: string): string {
+  return text.replaceAll(MARKS, (mark) => `\\u{${mark.codePointAt(0)!.toString(16)}}`);
+}

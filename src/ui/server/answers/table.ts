@@ -1,0 +1,12 @@
+import type { Answers } from '../../api.ts';
+import type { CurrentRepository } from '../current-repository.ts';
+import type { Answer } from '../ui-server.ts';
+import { answerFreed, answerSnapshots } from './snapshots.ts';
+
+/** The answers to all questions but `repository`, by their names in `Answers`. */
+export function answersOf(repository: CurrentRepository): Omit<Record<keyof Answers, Answer>, 'repository'> {
+  return {
+    snapshots: async () => answerSnapshots(repository),
+    freed: async (parameters) => answerFreed(repository, parameters),
+  };
+}

@@ -1,0 +1,43 @@
+import { UsageError, nameBytes, textOf } from '../../index.ts';
+import type { ByteString, RepositoryReader, SnapshotListing } from '../../index.ts';
+import type { Named } from '../api.ts';
+
+const ID = /^[0-9a-f]{64}$/;
+
+/** Returns a name or path for the page: its bytes come back unchanged in later questions. */
+export function namedOf(name: ByteString): Named {
+  return { text: textOf(name), key: Buffer.from(nameBytes(name)).toString('base64url') };
+}
+
+/** Returns the bytes of a path that the page has got from `namedOf`. */
+export function pathParameter(parameters: URLSearchParams, name = 'path'): Buffer {
+  const key = parameters.get(name) ?? '';
+  if (!/^[\w-]*$/.test(key)) throw new UsageError(`${name} is no key of a path`);
+  return Buffer.from(key, 'base64url');
+}
+
+/** Returns the snapshot that a question names by its whole id. */
+export function snapshotParameter(reader: RepositoryReader, parameters: URLSearchParams): SnapshotListing {
+  return snapshotOf(reader, parameters.get('snapshot') ?? '');
+}
+
+function snapshotOf(reader: RepositoryReader, id: string): SnapshotListing {
+  // A selector could also be `latest`, or a prefix that fits several.
+  if (!ID.test(id)) throw new UsageError('snapshot is no id of a snapshot');
+  return reader.select(id);
+}
+
+export function snapshotsParameter(reader: RepositoryReader, parameters: URLSearchParams): SnapshotListing[] {
+  const ids = (parameters.get('ids') ?? '').split(',').filter((id) => id !== '');
+  const wanted = new Set(ids);
+  const found = reader.snapshots.filter(({ id }) => wanted.has(id));
+  if (found.length < wanted.size) for (const id of wanted) snapshotOf(reader, id);
+  return found;
+}
+
+export function countParameter(parameters: URLSearchParams, name: string, otherwise: number): number {
+  const text = parameters.get(name) ?? `${otherwise}`;
+  const value = Number(text);
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${name} is no whole number`);
+  return value;
+}

@@ -85,6 +85,7 @@ const servers = [
   'integration/serve-ssh',
   'package/release-artefacts',
   'realm/coordination/zookeeper-coordinator',
+  'ui/browser/*',
 ].map((name) => `test/${name}.test.ts`);
 /**
  * The files that start many programs. They share processes apart from the others, which grow to 400 MB: to start a program

@@ -101,7 +101,8 @@ export class UiServer {
   async #answer(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
     const foreign = refuseForeign(request, this.#port);
     if (foreign !== undefined) return refuse(response, foreign);
-    const { pathname, searchParams } = new URL(request.url!, 'http://localhost');
+    // Not by `URL`, which takes the beginning of `//name` for a host.
+    const [, pathname = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url!) ?? [];
     const asset = assetOf(pathname);
     if (asset !== undefined) {
       response.writeHead(200, { 'content-type': asset.type }).end(asset.body);
@@ -114,7 +115,7 @@ export class UiServer {
     if (unauthorized !== undefined) return refuse(response, unauthorized);
     const answer = this.#options.answers.get(name);
     if (answer === undefined) return sendJson(response, 404, { error: 'there is no such question' });
-    sendJson(response, 200, await answer(searchParams, signal));
+    sendJson(response, 200, await answer(new URLSearchParams(query), signal));
   }
 
   async #download(response: ServerResponse, ticket: string, signal: AbortSignal): Promise<void> {

@@ -60,9 +60,9 @@ function SnapshotTable({ all }: { all: readonly SnapshotRow[] }): VNode {
             <th scope="col">Time</th>
             <th scope="col">Host</th>
             <th scope="col">Paths</th>
-            <th scope="col">Tags</th>
-            <th scope="col" class="number">Files</th>
-            <th scope="col" class="number">Size</th>
+            <th scope="col" class="minor">Tags</th>
+            <th scope="col" class="number minor">Files</th>
+            <th scope="col" class="number minor">Size</th>
             <th scope="col" class="number">Added</th>
           </tr>
         </thead>
@@ -94,14 +94,14 @@ function Row({ row, isTicked, onTick }: RowProps): VNode {
     <th scope="row"><a href=${link('browse', { snapshot: row.id })} title=${row.id}>${time(row.time)}</a></th>
     <td>${shown(row.host)}</td>
     <td class="paths">${row.paths.map((path) => html`<span key=${path.key}>${shown(path.text)}</span>`)}</td>
-    <td>
+    <td class="minor">
       ${row.isPinned ? html`<span class="mark">pinned</span>` : ''}
       ${row.problems > 0 ? html`<span class="mark warn">${countNoun(row.problems, 'file')} not read</span>` : ''}
       ${row.tags.map((tag) => html`<span class="mark" key=${tag}>${shown(tag)}</span>`)}
       ${row.comment === '' ? '' : html`<span class="comment">${shown(row.comment)}</span>`}
     </td>
-    <td class="number">${count(row.files)}</td>
-    <td class="number">${bytes(row.bytes)}</td>
+    <td class="number minor">${count(row.files)}</td>
+    <td class="number minor">${bytes(row.bytes)}</td>
     <td class="number">${bytes(row.addedBytes)}</td>
   </tr>`;
 }

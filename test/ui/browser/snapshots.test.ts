@@ -1,0 +1,88 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect } from 'vitest';
+
+import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
+import { formatBytes } from '../../../src/core/util/format-bytes.ts';
+import { makeTestRepository } from '../../support/test-repository.ts';
+import type { TestRepository } from '../../support/test-repository.ts';
+import { servePage } from '../support.ts';
+import { browserTest, takePictures, withTab } from './support.ts';
+
+const HOSTILE = '<img src=x onerror=alert(1)>\u202eexe.\n';
+
+async function makeSnapshots(): Promise<TestRepository> {
+  const repository = await makeTestRepository();
+  for (const [number, hostname] of ['alpha', 'beta', 'alpha', 'gamma'].entries()) {
+    writeFileSync(join(repository.source, `file ${number}`), `content ${number}`.repeat(500));
+    const tags = number === 2 ? ['weekly', HOSTILE.trim()] : ['daily'];
+    await repository.backup({ hostname, tags, time: `2026-0${number + 1}-05T10:00:00Z` });
+  }
+  return repository;
+}
+
+describe('the page of snapshots in a browser', () => {
+  browserTest('lists them, filters them, and says what deleting the ticked ones frees', async () => {
+    const { context } = await makeSnapshots();
+    const page = await servePage(context);
+    await withTab(page.address, async (tab) => {
+      const rows = tab.getByRole('table', { name: /Snapshots/ }).getByRole('row');
+      await tab.getByText('4 snapshots').waitFor();
+      expect(await rows.count()).toBe(5);
+      // The secret must not stay where others can see it.
+      expect(tab.url()).not.toContain(page.token);
+      await tab.getByLabel('Host').selectOption('alpha');
+      await tab.getByText('2 snapshots of 4').waitFor();
+      const boxes = tab.getByRole('checkbox', { name: /^Tick 2026/ });
+      await boxes.nth(0).check();
+      await boxes.nth(1).check();
+      const bar = tab.getByRole('region', { name: 'Ticked snapshots' });
+      const ids = (await page.ask('snapshots')).snapshots.filter(({ host }) => host === 'alpha').map(({ id }) => id);
+      const { freed } = await deleteSnapshots(context, { selectors: ids, dryRun: true });
+      await bar.getByText(`frees ${formatBytes(freed.storedBytes)}`).waitFor();
+      expect(await bar.innerText()).toContain(`ldm delete ${ids.map((id) => id.slice(0, 8)).join(' ')}`);
+      await tab.getByRole('button', { name: 'Untick all' }).click();
+      await bar.waitFor({ state: 'detached' });
+      await tab.reload();
+      await tab.getByText('4 snapshots').waitFor();
+    });
+  });
+
+  browserTest('shows hostile words as text, is accessible, and fits windows of all widths', async () => {
+    const page = await servePage((await makeSnapshots()).context);
+    await withTab(page.address, async (tab) => {
+      await tab.getByRole('table').getByText('<img src=x onerror=alert(1)>\\u{202e}exe.').waitFor();
+      expect(await tab.evaluate('document.images.length')).toBe(0);
+      await tab.getByRole('checkbox', { name: /^Tick 2026-04/ }).check();
+      await tab.getByText(/frees/).waitFor();
+      await takePictures(tab, 'snapshots');
+    });
+  });
+
+  browserTest('says what to do when the command has ended', async () => {
+    const page = await servePage((await makeSnapshots()).context);
+    await withTab(
+      page.address,
+      async (tab) => {
+        const box = tab.getByRole('checkbox', { name: /^Tick 2026-04/ });
+        await box.waitFor();
+        await page.close();
+        await box.check();
+        expect(await tab.getByRole('alert').innerText()).toContain('Start it again and open the new address');
+      },
+      /ERR_CONNECTION_REFUSED/,
+    );
+  });
+
+  browserTest('with a wrong secret says so', async () => {
+    const page = await servePage((await makeSnapshots()).context);
+    await withTab(
+      `${page.address.slice(0, -1)}`,
+      async (tab) => {
+        expect(await tab.getByRole('alert').first().innerText()).toContain('open the address that the command printed');
+      },
+      /401/,
+    );
+  });
+});

@@ -1,0 +1,150 @@
+import { writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { makeTestRepository } from '../support/test-repository.ts';
+import type { TestRepository } from '../support/test-repository.ts';
+import { servePage } from './support.ts';
+
+async function makeSaved(): Promise<TestRepository> {
+  const repository = await makeTestRepository();
+  writeFileSync(join(repository.source, 'file'), 'content');
+  await repository.backup();
+  return repository;
+}
+
+describe('a request to the page', () => {
+  it('gets an answer with the token, and none without it', async () => {
+    const page = await servePage((await makeSaved()).context);
+    const { snapshots } = await page.ask('snapshots');
+    expect(snapshots).toHaveLength(1);
+    const wrong = [undefined, '', 'Bearer', 'Bearer ', `Bearer ${page.token}x`, `bearer ${page.token}`, page.token];
+    for (const authorization of wrong) {
+      const { status, body } = await page.raw('/api/snapshots', authorization === undefined ? {} : { authorization });
+      expect([authorization, status]).toEqual([authorization, 401]);
+      expect(body.toString()).not.toContain(snapshots[0]!.id);
+    }
+    // In an address, it would be in the history of the browser and in the log of a proxy.
+    expect((await page.raw(`/api/snapshots?token=${page.token}`)).status).toBe(401);
+  });
+
+  it('is refused if it names another host, comes from another site, or would change something', async () => {
+    const page = await servePage((await makeSaved()).context);
+    const authorization = `Bearer ${page.token}`;
+    const statusOf = async (headers: Record<string, string>, method = 'GET'): Promise<number> =>
+      (await page.raw('/api/snapshots', { authorization, ...headers }, method)).status;
+    for (const host of [
+      'evil.example',
+      `evil.example:${page.port}`,
+      '127.0.0.1',
+      `127.0.0.1.evil.example:${page.port}`,
+    ])
+      expect([host, await statusOf({ host })]).toEqual([host, 403]);
+    expect(await statusOf({ host: `localhost:${page.port}` })).toBe(200);
+    expect(await statusOf({ origin: 'http://evil.example' })).toBe(403);
+    expect(await statusOf({ origin: 'null' })).toBe(403);
+    expect(await statusOf({ origin: `http://127.0.0.1:${page.port}` })).toBe(200);
+    for (const site of ['cross-site', 'same-site']) expect(await statusOf({ 'sec-fetch-site': site })).toBe(403);
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+      expect([method, await statusOf({}, method)]).toEqual([method, 405]);
+    expect(page.failures).toEqual([]);
+  });
+
+  it('is not answered on another address of this machine', async () => {
+    const page = await servePage((await makeSaved()).context);
+    const failed = await new Promise<Error>((resolve) => {
+      createConnection({ host: '127.0.0.2', port: page.port }).once('error', resolve);
+    });
+    expect(failed.message).toContain('ECONNREFUSED');
+  });
+
+  it('gets headers that keep scripts, frames and caches away', async () => {
+    const page = await servePage((await makeSaved()).context);
+    const authorization = `Bearer ${page.token}`;
+    for (const path of ['/', '/page.js', '/page.css', '/icon.svg', '/api/snapshots', '/api/nothing', '/download/x']) {
+      const { headers } = await page.raw(path, { authorization });
+      const policy = headers['content-security-policy'];
+      expect(policy, path).toContain("default-src 'none'");
+      expect(policy, path).toContain("frame-ancestors 'none'");
+      expect(policy, path).not.toMatch(/unsafe|https?:|\*/);
+      expect(headers['x-content-type-options'], path).toBe('nosniff');
+      expect(headers['cache-control'], path).toBe('no-store');
+      expect(headers['access-control-allow-origin'], path).toBeUndefined();
+    }
+  });
+
+  it('for the files of the page needs no token, and finds no other file', async () => {
+    const page = await servePage((await makeSaved()).context);
+    expect((await page.raw('/')).body.toString()).toContain('<div id="page">');
+    const elsewhere = [
+      '/page.js.map',
+      '/../index.js',
+      '/%2e%2e/index.js',
+      '/..%2findex.js',
+      '/__proto__',
+      '/constructor',
+    ];
+    for (const path of [...elsewhere, '//page.js', '/api/', '/api/__proto__', '/api/constructor', '/download/']) {
+      const { status } = await page.raw(path, { authorization: `Bearer ${page.token}` });
+      expect([path, status]).toEqual([path, 404]);
+    }
+    expect(page.failures).toEqual([]);
+  });
+
+  it('that is damaged ends its connection, and the page goes on', async () => {
+    const page = await servePage((await makeSaved()).context);
+    const garbage = [
+      '\0\x01\x02\r\n\r\n',
+      'GET / HTTP/9.9\r\n\r\n',
+      'GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n',
+      'GET /\r\n\r\n',
+    ];
+    for (const bytes of garbage) {
+      await new Promise<void>((resolve) => {
+        const socket = createConnection({ host: '127.0.0.1', port: page.port }, () => socket.write(bytes));
+        socket.on('data', () => undefined);
+        socket.on('error', () => undefined);
+        socket.on('close', () => resolve());
+        socket.end();
+      });
+    }
+    const host = `127.0.0.1:${page.port}`;
+    const authorization = `Bearer ${page.token}`;
+    for (const path of [
+      '//',
+      '/?',
+      '/api/snapshots?%zz',
+      '/api/freed?ids=%00',
+      `/api/freed?ids=${'a,'.repeat(50_000)}`,
+    ]) {
+      expect((await page.raw(path, { host, authorization })).status, path.slice(0, 40)).toBeLessThan(500);
+    }
+    expect(await page.ask('snapshots')).toMatchObject({ snapshots: [{ host: expect.any(String) as string }] });
+    expect(page.failures).toEqual([]);
+  });
+
+  it('about a snapshot of another repository, or about none, is refused', async () => {
+    const page = await servePage((await makeSaved()).context);
+    const other = await servePage((await makeSaved()).context);
+    const [theirs] = (await other.ask('snapshots')).snapshots;
+    await expect(page.ask('freed', { ids: theirs!.id })).rejects.toThrow('404');
+    for (const ids of ['latest', 'ffff', '../../config', '%2e%2e', 'a'.repeat(63)])
+      await expect(page.ask('freed', { ids }), ids).rejects.toThrow('400');
+    expect(await page.ask('freed', { ids: '' })).toMatchObject({ storedBytes: 0 });
+  });
+});
+
+describe('the server of the page', () => {
+  it('has another secret each time, which no answer contains', async () => {
+    const { context } = await makeSaved();
+    const pages = [await servePage(context), await servePage(context)];
+    expect(pages[0]!.token).not.toBe(pages[1]!.token);
+    expect(pages[0]!.token.length).toBeGreaterThanOrEqual(32);
+    const authorization = `Bearer ${pages[0]!.token}`;
+    for (const path of ['/', '/page.js', '/api/repository', '/api/snapshots', '/api/nothing'])
+      expect((await pages[0]!.raw(path, { authorization })).body.toString()).not.toContain(pages[0]!.token);
+    await expect(pages[1]!.raw('/api/snapshots', { authorization })).resolves.toMatchObject({ status: 401 });
+  });
+});

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CommandRunner } from '../console/command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../console/exit-codes.ts';
 import { formatHelpFooter } from '../console/options/help-footer.ts';
-import { durationValue, wholeNumberValue } from '../console/options/option-values.ts';
+import { durationValue, upTo } from '../console/options/option-values.ts';
 import { escapeForTerminal } from '../console/output/display-path.ts';
 import type { Output } from '../console/output/output.ts';
 import { quoteForShell } from '../console/output/words.ts';
@@ -10,7 +10,7 @@ import type { Session } from '../console/session.ts';
 import { startProgram } from '../core/util/programs.ts';
 
 interface UiFlags {
-  readonly port: number;
+  readonly port?: number;
   readonly open: boolean;
   readonly idle: number;
 }
@@ -26,7 +26,7 @@ export function defineUi(program: Command, runner: CommandRunner): void {
   program
     .command('ui')
     .description('Show the repository as a page in the browser, until Ctrl+C.')
-    .option('--port <number>', 'serve on this port of 127.0.0.1; 0: any that is free', wholeNumberValue, 0)
+    .option('--port <number>', 'serve on this port of 127.0.0.1 (default: any that is free)', upTo(65_535))
     .option('--no-open', 'print the address only, and open no browser')
     .option('--idle <duration>', 'end after this time without a request; 0: never', durationValue, 15 * 60_000)
     .addHelpText(
@@ -41,7 +41,7 @@ export function defineUi(program: Command, runner: CommandRunner): void {
       })}`,
     )
     .action(
-      runner.inSession(async (session, { port, open, idle: idleMs }: UiFlags) => {
+      runner.inSession(async (session, { port = 0, open, idle: idleMs }: UiFlags) => {
         const { output, context } = session;
         const { startUi } = await import('./server/start-ui.ts');
         const onFailure = (error: unknown): void => {

@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest';
 
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
+import { RefusedError } from '../../src/core/errors.ts';
+import { startUi } from '../../src/ui/server/start-ui.ts';
 import { servePage } from './support.ts';
 
 async function makeSaved(): Promise<TestRepository> {
@@ -137,6 +139,20 @@ describe('a request to the page', () => {
 });
 
 describe('the server of the page', () => {
+  it('says why it cannot use a port', async () => {
+    const { context } = await makeSaved();
+    const { port } = await servePage(context);
+    const onFailure = (): void => undefined;
+    const started = startUi({ context, command: 'ldm', port, idleMs: 0, onFailure });
+    await expect(started).rejects.toThrow(RefusedError);
+  });
+
+  it('ends after its idle time', async () => {
+    const page = await servePage((await makeSaved()).context, 1);
+    await page.ended();
+    await expect(page.ask('snapshots')).rejects.toThrow('ECONNREFUSED');
+  });
+
   it('has another secret each time, which no answer contains', async () => {
     const { context } = await makeSaved();
     const pages = [await servePage(context), await servePage(context)];

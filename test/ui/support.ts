@@ -21,10 +21,12 @@ export class ServedPage {
   readonly port: number;
   readonly failures: unknown[];
   readonly close: () => Promise<void>;
+  readonly ended: () => Promise<void>;
 
-  constructor(address: string, failures: unknown[], close: () => Promise<void>) {
+  constructor(address: string, failures: unknown[], { close, ended }: Pick<ServedPage, 'close' | 'ended'>) {
     const { hash, port } = new URL(address);
     this.close = close;
+    this.ended = ended;
     this.address = address;
     this.token = hash.slice(1);
     this.port = Number(port);
@@ -67,5 +69,5 @@ export async function servePage(context: OperationContext, idleMs = 0): Promise<
     await served.ended();
   };
   onTestFinished(close);
-  return new ServedPage(served.address, failures, close);
+  return new ServedPage(served.address, failures, { close, ended: served.ended });
 }

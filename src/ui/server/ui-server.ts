@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { LdmError, SnapshotNotFoundError, UsageError } from '../../index.ts';
+import { LdmError, RefusedError, SnapshotNotFoundError, UsageError } from '../../index.ts';
 import type { Download } from './downloads.ts';
 import { SAFE_HEADERS, refuseForeign, refuseUnauthorized } from './request-guard.ts';
 import type { Refusal } from './request-guard.ts';
@@ -17,7 +17,7 @@ export type Answer = (parameters: URLSearchParams, signal: AbortSignal) => Promi
 interface UiServerOptions {
   readonly answers: ReadonlyMap<string, Answer>;
   readonly downloads: Tickets<Download>;
-  /** Default: any free one. */
+  /** 0: any that is free. */
   readonly port: number;
   /** The server ends after this time without a request; 0: never. */
   readonly idleMs: number;
@@ -45,13 +45,21 @@ export class UiServer {
     this.#options = options;
     const limits = { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_MS, requestTimeout: HEADERS_MS };
     this.#server = createServer(limits, (request, response) => void this.#serve(request, response));
-    this.#ended = once(this.#server, 'close');
+    this.#ended = new Promise((resolve) => this.#server.once('close', resolve));
   }
 
+  /** Throws `RefusedError` if the port cannot be used. */
   static async start(options: UiServerOptions): Promise<UiServer> {
     const server = new UiServer(options);
     server.#server.listen(options.port, '127.0.0.1');
-    await once(server.#server, 'listening');
+    try {
+      await once(server.#server, 'listening');
+    } catch (cause) {
+      throw new RefusedError(`the page cannot be served on port ${options.port}: ${(cause as Error).message}`, {
+        hint: 'Another program may use this port: choose another one, or none.',
+        cause,
+      });
+    }
     server.#awaitNext();
     return server;
   }

@@ -15,15 +15,15 @@ export class FoldOverlay {
   #labels: Uint32Array | undefined;
   #used = 0;
 
-  /** Counts one more released reference to `entry` and returns the new count. */
-  add(entry: number): number {
+  /** Counts one more released reference to `entry`, or with -1 one less, and returns the new count. */
+  add(entry: number, step: 1 | -1 = 1): number {
     if (this.#used * 2 >= this.#keys.length) this.#grow();
     const slot = this.#slotOf(entry);
     if (this.#keys[slot] === FREE) {
       this.#keys[slot] = entry + 1;
       this.#used += 1;
     }
-    this.#counts[slot]! += 1;
+    this.#counts[slot]! += step;
     return this.#counts[slot]!;
   }
 

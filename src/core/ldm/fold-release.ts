@@ -129,18 +129,24 @@ function* rootsOf(
 interface ReleaseOptions {
   readonly overlay?: FoldOverlay;
   readonly watch?: ReleaseWatch | undefined;
+  /** -1: takes back references that were released on the overlay before. */
+  readonly step?: 1 | -1;
+  /** Called with each chunk and tree whose last reference is released, or was released before. */
+  readonly onFreed?: (entry: number, kind: ChunkKind) => void;
 }
 
 async function planReferences(
   state: FilterState,
   references: Iterable<ReleasedReference>,
   readTree: ReadTree,
-  { overlay = new FoldOverlay(), watch }: ReleaseOptions = {},
+  { overlay = new FoldOverlay(), watch, step = 1, onFreed }: ReleaseOptions = {},
 ): Promise<ReleasePlan> {
   const deadTrees: number[] = [];
   const release = (kind: ChunkKind, ids: Uint8Array, offset: number): void => {
-    const entry = releaseOn({ overlay, watch }, state, ids, offset);
-    if (entry !== NO_ENTRY && kind === 'tree') deadTrees.push(entry);
+    const entry = releaseOn({ overlay, watch, step }, state, ids, offset);
+    if (entry === NO_ENTRY) return;
+    onFreed?.(entry, kind);
+    if (kind === 'tree') deadTrees.push(entry);
   };
   let treeCount = 0;
   for (const { kind: rootKind, ids, offset: idOffset, count } of references) {
@@ -158,9 +164,12 @@ async function planReferences(
   return { overlay, treeCount };
 }
 
-/** Counts one released reference on the overlay. Returns the entry if this was its last reference, else NO_ENTRY. */
+/**
+ * Counts one released reference on the overlay, or takes one back. Returns the entry if this was its last reference, else
+ * NO_ENTRY.
+ */
 function releaseOn(
-  { overlay, watch }: { readonly overlay: FoldOverlay; readonly watch: ReleaseWatch | undefined },
+  { overlay, watch, step }: { readonly overlay: FoldOverlay; readonly watch: ReleaseWatch | undefined; step: 1 | -1 },
   { filter }: FilterState,
   ids: Uint8Array,
   offset: number,
@@ -169,10 +178,10 @@ function releaseOn(
   const refs = entry === NO_ENTRY ? 0 : filter.refs(entry);
   if (refs === 0) throw countsTooLow(ids, offset);
   if (refs === REFS_STICKY) return NO_ENTRY;
-  const taken = overlay.add(entry);
+  const taken = overlay.add(entry, step);
   watch?.reference(entry);
   if (taken > refs) throw countsTooLow(ids, offset);
-  return taken === refs ? entry : NO_ENTRY;
+  return (step === 1 ? taken : taken + 1) === refs ? entry : NO_ENTRY;
 }
 
 /** The children of an unreadable tree were never counted, so there are no references to release. */

@@ -43,7 +43,8 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   const dryRun = options.dryRun === true;
   beginPhase(context.progress, 'deleting');
   // To keep the space, manifests are replaced.
-  const access = options.undoUntil === undefined || dryRun ? 'shared' : 'exclusive';
+  const changing = options.undoUntil === undefined ? 'shared' : 'exclusive';
+  const access = dryRun ? 'read' : changing;
   const { snapshots, freed } = await withRepository(waitingContext(context), access, async (repository) => {
     const found = await repository.files.readSnapshots();
     const selected = await selectExisting(context, repository, found, options);

@@ -11,6 +11,7 @@ import type { ErrorDetails, LdmError } from '../errors.ts';
 import { measureRelease } from '../ldm/fold-release.ts';
 import type { ReleaseMeasure } from '../ldm/fold-release.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
+import { withSuperseded } from '../repository/read-snapshots.ts';
 import type { SnapshotListing } from '../repository/read-snapshots.ts';
 import type { Repository } from '../repository/repository.ts';
 import { compact } from './compact.ts';
@@ -49,11 +50,6 @@ export async function commitDelete(
   throw new SnapshotNotFoundError(`already deleted by another process: ${names}`, {
     advice: { code: 'list-snapshots' },
   });
-}
-
-/** The old manifests first: without the new one, they would be listed again. */
-function withSuperseded(listings: readonly SnapshotListing[]): string[] {
-  return listings.flatMap(({ id, superseded = [] }) => [...superseded, id]);
 }
 
 /** What a delete did about the space of its snapshots. */

@@ -9,9 +9,10 @@ import { makingRoom } from './moves.ts';
 
 /**
  * `read`: a shared lock, or no lock if the place is not writable, such as a read-only mount. `list`: the same, but no lock
- * on another machine, where it would take more requests than all the rest. For what copes with changes in between.
+ * on another machine, where it would take more requests than all the rest. `unlocked`: no lock. The last two are for what
+ * copes with changes in between.
  */
-export type AccessMode = LockMode | 'read' | 'list';
+export type AccessMode = LockMode | 'read' | 'list' | 'unlocked';
 
 export interface AccessOptions {
   readonly backend: Backend;
@@ -45,7 +46,7 @@ const NOT_WRITABLE: ReadonlyMap<BackendErrorKind, string> = new Map([
 /** Acquires the lock for a kind of access. Returns undefined if the repository can be read, but not locked. */
 export async function acquireAccess(options: AccessOptions): Promise<RepositoryLock | undefined> {
   const { backend, mode, onUnlocked } = options;
-  if (mode === 'list' && backend.traffic !== undefined) return undefined;
+  if (mode === 'unlocked' || (mode === 'list' && backend.traffic !== undefined)) return undefined;
   try {
     return await acquireWithReserve(options, mode === 'exclusive' ? 'exclusive' : 'shared');
   } catch (error) {
@@ -63,7 +64,7 @@ async function acquireWithReserve(options: AccessOptions, mode: LockMode): Promi
 }
 
 export function isReading(mode: AccessMode): boolean {
-  return mode === 'read' || mode === 'list';
+  return mode === 'read' || mode === 'list' || mode === 'unlocked';
 }
 
 export async function acquireLock(options: Omit<AccessOptions, 'mode'>, mode: LockMode): Promise<RepositoryLock> {

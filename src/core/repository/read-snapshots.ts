@@ -218,3 +218,8 @@ function derivationOf({ tags, replaces, original }: Snapshot): number {
   if (tags.includes('rewrite')) return 2;
   return replaces === undefined && original === undefined ? 0 : 1;
 }
+
+/** The ids of all manifests of snapshots. The old ones come first: without the new one, they would be listed again. */
+export function withSuperseded(listings: readonly SnapshotListing[]): string[] {
+  return listings.flatMap(({ id, superseded = [] }) => [...superseded, id]);
+}

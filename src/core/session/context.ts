@@ -13,6 +13,11 @@ export interface OperationContext
     > {
   /** How long to wait for a lock. Default: one minute, or 0 for an exclusive lock. */
   readonly lockWaitMs?: number | undefined;
+  /**
+   * Operations that only read take no lock, so nothing waits for them. What another process removes meanwhile is missing:
+   * then they throw, and can be repeated with a lock.
+   */
+  readonly readsUnlocked?: boolean | undefined;
   /** Only asked if the repository is encrypted. */
   readonly password?: PasswordSource | undefined;
   /** Changes even an append-only repository. */

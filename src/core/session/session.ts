@@ -168,7 +168,7 @@ export function accessOptions(context: OperationContext, mode: AccessMode): Acce
   const { backend, lockOwner, lockClock, openPlace, scratchDirectory, onNotice, signal } = context;
   return {
     backend,
-    mode,
+    mode: context.readsUnlocked === true && isReading(mode) ? 'unlocked' : mode,
     lockWaitMs: context.lockWaitMs ?? (mode === 'exclusive' ? 0 : SHARED_WAIT_MS),
     lockOwner,
     lockClock,

@@ -1,12 +1,18 @@
 import { RefusedError } from '../errors.ts';
+import { ReleaseSet } from '../ldm/release-set.ts';
+import type { ReleaseMeasure } from '../ldm/fold-release.ts';
+import { isListingCurrent } from '../repository/current-listing.ts';
+import { withSuperseded } from '../repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { PathInput } from '../util/byte-string.ts';
-import { bytesOf } from '../util/byte-string.ts';
+import { byteStringOf, bytesOf } from '../util/byte-string.ts';
 import { withRepository } from '../session/session.ts';
 import type { OperationContext } from '../session/context.ts';
 import { explainDeleted } from '../session/deleted-snapshot.ts';
+import { PathVersions, soughtPath } from './path-versions.ts';
+import type { PathVersion, VersionOptions } from './path-versions.ts';
 import { SnapshotReader } from './snapshot-reader.ts';
 import type { ReadServices } from './snapshot-file.ts';
 import { TreeCache } from './tree-cache.ts';
@@ -39,7 +45,8 @@ const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
 
 /**
  * All snapshots of a repository, open for reading. Until it is closed, it holds a shared lock with its heartbeat: a
- * compaction waits, and backups and deletes do not. Snapshots that are made meanwhile are not seen.
+ * compaction waits, and backups and deletes do not. With the option `readsUnlocked` of the context, nothing waits, and
+ * what is removed meanwhile is missing. Snapshots that are made meanwhile are not seen.
  */
 export class RepositoryReader {
   /** The snapshots, oldest first. */
@@ -51,6 +58,8 @@ export class RepositoryReader {
   readonly #opened: OpenedState;
   readonly #end: () => Promise<void>;
   #isClosed = false;
+  #releaseSet: ReleaseSet | undefined;
+  #lastMeasure: Promise<unknown> = Promise.resolve();
 
   /**
    * For `openRepositoryForReading`.
@@ -87,6 +96,42 @@ export class RepositoryReader {
   }
 
   /**
+   * Measures what deleting some of the snapshots would free: exactly what `deleteSnapshots` says. The next call reads
+   * only what the difference between the two sets needs.
+   */
+  async measureDeletion(listings: readonly SnapshotListing[]): Promise<ReleaseMeasure> {
+    const { state, reader } = this.#opened;
+    const ids = new Set(withSuperseded(listings).filter((id) => state.snapshots.has(id)));
+    const measured = this.#lastMeasure.then(async () => {
+      const set = (this.#releaseSet ??= new ReleaseSet(state, reader.readTree));
+      // After an error, the next call begins with nothing.
+      this.#releaseSet = undefined;
+      const freed = await this.#guard(async () => set.change(ids));
+      this.#releaseSet = set;
+      return freed;
+    });
+    this.#lastMeasure = measured.catch(() => undefined);
+    return await measured;
+  }
+
+  /**
+   * Finds the versions of a path in the snapshots of each host, as `findHistory` does. Yields a version once the next one
+   * of its host is found. `path`: an absolute one, as on the machine that was backed up.
+   */
+  async *versions(path: PathInput, options: VersionOptions = {}): AsyncGenerator<PathVersion> {
+    const search = new PathVersions(this.#context, this.#opened.reader, soughtPath(byteStringOf(path)), options);
+    for await (const version of search.among(this.snapshots)) {
+      this.#throwIfClosed();
+      yield version;
+    }
+  }
+
+  /** Whether nothing has been stored, deleted or reclaimed since the repository was opened. Compares names only. */
+  async isCurrent(): Promise<boolean> {
+    return await this.#guard(async () => isListingCurrent(this.#context.backend, this.#opened.listing));
+  }
+
+  /**
    * Returns the error to report for a snapshot that was not found: it may have been deleted.
    * @internal
    */
@@ -101,13 +146,17 @@ export class RepositoryReader {
   }
 
   async #guard<T>(read: () => T | Promise<T>): Promise<T> {
-    if (this.#isClosed) throw new RefusedError('the repository was closed');
-    this.#repository.throwIfAborted();
+    this.#throwIfClosed();
     try {
       return await read();
     } catch (error) {
       throw await this.#repository.explain(error);
     }
+  }
+
+  #throwIfClosed(): void {
+    if (this.#isClosed) throw new RefusedError('the repository was closed');
+    this.#repository.throwIfAborted();
   }
 }
 

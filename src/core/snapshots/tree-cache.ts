@@ -22,8 +22,8 @@ export class TreeCache {
     this.#reader = reader;
   }
 
-  /** The tree must be used only to find entries, since others use it too. */
-  readonly open = async (treeId: Uint8Array): Promise<Pick<TreeReader, 'find'>> => {
+  /** The tree must be used only to find entries and for pages, since others use it too. */
+  readonly open = async (treeId: Uint8Array): Promise<Pick<TreeReader, 'find' | 'page'>> => {
     const key = Buffer.from(treeId).toString('hex');
     const cached = this.#trees.get(key);
     if (cached !== undefined) {

@@ -93,7 +93,8 @@ export async function forgetByPolicy(context: OperationContext, options: ForgetO
   const dryRun = options.dryRun === true;
   beginPhase(context.progress, 'applying the rules');
   // To keep the space, manifests are replaced.
-  const access = options.undoUntil === undefined || dryRun ? 'shared' : 'exclusive';
+  const changing = options.undoUntil === undefined ? 'shared' : 'exclusive';
+  const access = dryRun ? 'read' : changing;
   const { size, ...done } = await withRepository(waitingContext(context), access, async (repository) => {
     const snapshots = await repository.files.readSnapshots();
     assertAllReadable(snapshots);

@@ -1,25 +1,19 @@
 import { SnapshotNotFoundError } from '../../core/errors.ts';
 import { currentDirectory } from '../../core/files/paths/current-directory.ts';
-import { absolutePath, isWithin } from '../../core/files/paths/root-paths.ts';
-import type { Snapshot } from '../../core/format/snapshot.ts';
-import type { TreeEntry } from '../../core/format/tree/tree.ts';
+import { absolutePath } from '../../core/files/paths/root-paths.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
-import type { StateReader } from '../../core/repository/state-reader.ts';
-import { byteStringOf, joinPath, textOf } from '../../core/util/byte-string.ts';
+import { byteStringOf, textOf } from '../../core/util/byte-string.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
 import { withRepository } from '../../core/session/session.ts';
-import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
-import { changeOf } from '../../core/snapshots/entry-changes.ts';
-import type { EntryChange } from '../../core/snapshots/entry-changes.ts';
-import { PathLookup } from './path-lookup.ts';
-import type { LookedUp } from './path-lookup.ts';
+import { PathVersions, soughtInside, soughtPath } from '../../core/snapshots/path-versions.ts';
+import type { PathVersion, SoughtPath, VersionOptions } from '../../core/snapshots/path-versions.ts';
 import { noSnapshots } from '../../core/snapshots/unmatched-filter.ts';
 import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
-export interface HistoryOptions {
+export interface HistoryOptions extends VersionOptions {
   /**
    * A file or directory: an absolute path as on the machine that was backed up, or one that starts at the current
    * directory. If no snapshot has that, a relative path is taken from the root of each snapshot, as `listFiles` gives
@@ -27,22 +21,6 @@ export interface HistoryOptions {
    */
   readonly path: PathInput;
   readonly filter?: SnapshotFilter | undefined;
-  /** Changes of nothing but mode, owner, times or attributes make a version too. */
-  readonly metadata?: boolean | undefined;
-}
-
-/** A version of a path: what it was in one snapshot and the following ones of the same host. */
-export interface PathVersion {
-  /** The first snapshot with the version. */
-  readonly listing: SnapshotListing;
-  /** The absolute path. */
-  readonly path: ByteString;
-  /** Compared with the version before. `+`: it is the first one, or was absent; `-`: it is absent. */
-  readonly change: EntryChange | '+' | '-';
-  /** Undefined if it is absent. It has no chunk ids. Of a directory, the content is its tree. */
-  readonly entry: TreeEntry | undefined;
-  /** How many snapshots have the version, from this one to the next version. */
-  snapshotCount: number;
 }
 
 export interface HistoryResult {
@@ -54,13 +32,6 @@ export interface HistoryResult {
   readonly treesRead: number;
   /** Trees that could not be read; each was reported by a notice. Their snapshots are left out. */
   readonly unreadableTrees: number;
-}
-
-/** Where to look for the path. */
-interface Search {
-  readonly names: readonly ByteString[];
-  /** How many of the names come after the base of a snapshot; undefined if the snapshot was not made of the path. */
-  readonly countIn: (snapshot: Snapshot) => number | undefined;
 }
 
 /**
@@ -77,10 +48,11 @@ export async function findHistory(context: OperationContext, options: HistoryOpt
     if (listings.length === 0 && found.listings.length > 0) throw noSnapshots(found.listings, options.filter ?? {});
     const { reader } = await repository.openState();
     beginPhase(context.progress, 'searching');
-    let result: HistoryResult | undefined;
-    for (const search of searchesFor(byteStringOf(options.path))) {
-      result = await new HistoryRun(context, reader, search, options.metadata === true).run(listings);
-      if (result.versions.length > 0 || result.unreadableTrees > 0) return result;
+    for (const sought of pathsToSeek(byteStringOf(options.path))) {
+      const search = new PathVersions(context, reader, sought, options);
+      const versions = await inOrder(search, listings);
+      const { snapshotCount, treesRead, unreadableTrees } = search;
+      if (versions.length > 0 || unreadableTrees > 0) return { versions, snapshotCount, treesRead, unreadableTrees };
     }
     throw new SnapshotNotFoundError(`no snapshot contains ${textOf(byteStringOf(options.path))}`, {
       advice: { code: 'find-by-name' },
@@ -88,100 +60,14 @@ export async function findHistory(context: OperationContext, options: HistoryOpt
   });
 }
 
-function searchesFor(path: ByteString): Search[] {
-  const absolute = absolutePath(path, path.startsWith('/') ? path : currentDirectory());
-  const names = namesOf(absolute);
-  const countIn = ({ base, paths }: Snapshot): number | undefined => {
-    const isCovered = paths.some((each) => isWithin(absolute, each) || isWithin(each, absolute));
-    return isCovered && isWithin(absolute, base) ? names.length - namesOf(base).length : undefined;
-  };
-  if (path.startsWith('/')) return [{ names, countIn }];
-  const inside = namesOf(absolutePath(path, '/' as ByteString));
-  return [
-    { names, countIn },
-    { names: inside, countIn: () => inside.length },
-  ];
+function pathsToSeek(path: ByteString): SoughtPath[] {
+  if (path.startsWith('/')) return [soughtPath(path)];
+  return [soughtPath(absolutePath(path, currentDirectory())), soughtInside(path)];
 }
 
-function namesOf(path: ByteString): ByteString[] {
-  return path.split('/').filter((name) => name !== '') as ByteString[];
-}
-
-function isSameTree({ treeId: a }: TreeEntry, { treeId: b }: TreeEntry): boolean {
-  return a === undefined || b === undefined || Buffer.compare(a, b) === 0;
-}
-
-class HistoryRun {
-  readonly #context: OperationContext;
-  readonly #search: Search;
-  readonly #metadata: boolean;
-  readonly #lookup: PathLookup;
-  readonly #versions: PathVersion[] = [];
-  /** The last version on each host, and what it was found as. */
-  readonly #last = new Map<string, { readonly version: PathVersion; readonly found: LookedUp }>();
-  #current: SnapshotListing | undefined;
-  #unreadableTrees = 0;
-
-  constructor(context: OperationContext, reader: StateReader, search: Search, metadata: boolean) {
-    this.#context = context;
-    this.#search = search;
-    this.#metadata = metadata;
-    this.#lookup = new PathLookup(reader, search.names, (error, names) => this.#report(error, names));
-  }
-
-  async run(listings: readonly SnapshotListing[]): Promise<HistoryResult> {
-    const pacer = new Pacer(this.#context);
-    let snapshotCount = 0;
-    for (const listing of listings) {
-      const count = this.#search.countIn(listing.snapshot);
-      if (count === undefined) continue;
-      snapshotCount += 1;
-      this.#current = listing;
-      this.#add(listing, await this.#lookup.find(Buffer.from(listing.snapshot.tree, 'hex'), count));
-      const pause = pacer.pause();
-      if (pause !== undefined) await pause;
-    }
-    const { treesRead } = this.#lookup;
-    return { versions: this.#versions, snapshotCount, treesRead, unreadableTrees: this.#unreadableTrees };
-  }
-
-  #add(listing: SnapshotListing, found: LookedUp): void {
-    if (found === 'unreadable') return;
-    const { hostname } = listing.snapshot;
-    const last = this.#last.get(hostname);
-    const change = this.#changeTo(found, last?.found);
-    if (change === undefined) {
-      if (last !== undefined) last.version.snapshotCount += 1;
-      return;
-    }
-    const entry = found === 'absent' ? undefined : found.entry;
-    const version = { listing, path: this.#pathIn(listing.snapshot), change, entry, snapshotCount: 1 };
-    this.#versions.push(version);
-    this.#last.set(hostname, { version, found });
-  }
-
-  /** Before the first version, being absent is none. */
-  #changeTo(found: LookedUp, before: LookedUp | undefined): PathVersion['change'] | undefined {
-    if (found === before || (before === undefined && found === 'absent')) return undefined;
-    if (typeof found !== 'object') return '-';
-    if (typeof before !== 'object') return '+';
-    const change = changeOf(before.entry, found.entry);
-    if (change === 'T' || change === 'M') return change;
-    if (found.content !== before.content || !isSameTree(found.entry, before.entry)) return 'M';
-    return this.#metadata ? change : undefined;
-  }
-
-  #pathIn({ base }: Snapshot): ByteString {
-    const { names, countIn } = this.#search;
-    const inside = names.slice(names.length - countIn(this.#current!.snapshot)!).join('/') as ByteString;
-    return inside === '' ? base : joinPath(base, inside);
-  }
-
-  #report({ message: reason }: Error, names: readonly ByteString[]): void {
-    this.#unreadableTrees += 1;
-    const { id, snapshot } = this.#current!;
-    const skipped = this.#search.names.length - this.#search.countIn(snapshot)!;
-    const path = names.slice(skipped).reduce((parent, name) => joinPath(parent, name), snapshot.base);
-    this.#context.onNotice?.({ kind: 'tree-unreadable', snapshotId: id, path, reason });
-  }
+async function inOrder(search: PathVersions, listings: readonly SnapshotListing[]): Promise<PathVersion[]> {
+  const versions: PathVersion[] = [];
+  for await (const version of search.among(listings)) versions.push(version);
+  const numbers = new Map(listings.map(({ id }, index) => [id, index]));
+  return versions.sort((a, b) => numbers.get(a.listing.id)! - numbers.get(b.listing.id)!);
 }

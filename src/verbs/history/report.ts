@@ -1,4 +1,5 @@
-import type { HistoryResult, PathVersion } from './history.ts';
+import type { PathVersion } from '../../core/snapshots/path-versions.ts';
+import type { HistoryResult } from './history.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { headOfTimes } from '../../core/util/format-time.ts';
 import { escapeForTerminal } from '../../console/output/display-path.ts';

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
@@ -123,6 +123,46 @@ describe('openSnapshot', () => {
     }
     expect(backend.bytesReadIn('packs') - before).toBeLessThan((mebibytes + 10) * MIB);
     await snapshot.close();
+  });
+
+  it('gives any page of a directory', async () => {
+    const repository = await makeTestRepository();
+    for (let number = 0; number < 40; number += 1) writeFileSync(join(repository.source, `file ${number}`), '');
+    await repository.backup();
+    const snapshot = await openSnapshot(repository.context, { selector: 'latest' });
+    const all: string[] = [];
+    for await (const entry of snapshot.entries('source')) all.push(entry.name);
+    for (const [from, limit] of [
+      [0, 100],
+      [0, 7],
+      [35, 10],
+      [39, 1],
+      [40, 5],
+      [12, 0],
+    ] as const) {
+      const { entries, total } = await snapshot.page('source', { from, limit });
+      expect(total).toBe(40);
+      expect(entries.map(({ name }) => name)).toEqual(all.slice(from, from + limit));
+      expect(await snapshot.stat('source/file 3')).toMatchObject({ name: 'file 3' });
+    }
+    await expect(snapshot.page('source/file 3', { from: 0, limit: 1 })).rejects.toThrow(UsageError);
+    await snapshot.close();
+  });
+
+  it('streams the versions of a path', async () => {
+    const repository = await makeTestRepository();
+    const file = join(repository.source, 'file');
+    for (const content of ['one', 'one', 'two', undefined, 'two']) {
+      rmSync(file, { force: true });
+      if (content !== undefined) writeFileSync(file, content);
+      await repository.backup();
+    }
+    const reader = await openRepositoryForReading(repository.context);
+    const versions: string[] = [];
+    for await (const { change, entry, snapshotCount } of reader.versions(file))
+      versions.push(`${change} ${entry?.sizeBytes ?? '-'} ${snapshotCount}`);
+    expect(versions).toEqual(['+ 3 2', 'M 3 1', '- - 1', '+ 3 1']);
+    await reader.close();
   });
 
   it('makes a compaction wait until it is closed, and no backup', async () => {

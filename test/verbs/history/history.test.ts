@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { SnapshotNotFoundError } from '../../../src/core/errors.ts';
 import { findHistory } from '../../../src/verbs/history/history.ts';
-import type { PathVersion } from '../../../src/verbs/history/history.ts';
+import type { PathVersion } from '../../../src/core/snapshots/path-versions.ts';
 import type { TreeEntry } from '../../../src/core/format/tree/tree.ts';
 import { bytesOf } from '../../../src/core/util/byte-string.ts';
 import type { ByteString } from '../../../src/core/util/byte-string.ts';

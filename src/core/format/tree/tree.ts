@@ -36,6 +36,8 @@ export class TreeReader {
   #offset: number;
   /** The last name that was searched for. */
   #sought = '' as ByteString;
+  /** Where each entry begins, once a page was read. */
+  #begins: Uint32Array | undefined;
 
   /**
    * Checks the whole tree.
@@ -76,6 +78,19 @@ export class TreeReader {
       this.#offset += this.#tree.readUInt32LE(this.#offset);
     }
     return undefined;
+  }
+
+  /** Returns up to `limit` entries from the one with the number `from`, and how many there are. Independent of `next`. */
+  page(from: number, limit: number): { readonly entries: readonly TreeEntry[]; readonly total: number } {
+    const begins = (this.#begins ??= this.#beginsOfEntries());
+    const entries = [...begins.subarray(from, from + limit)].map((offset) => this.#entryAt(offset).decode());
+    return { entries, total: begins.length };
+  }
+
+  #beginsOfEntries(): Uint32Array {
+    const begins: number[] = [];
+    for (let at = this.#firstEntry; at < this.#tree.length; at += this.#tree.readUInt32LE(at)) begins.push(at);
+    return Uint32Array.from(begins);
   }
 
   #entryAt(offset: number): EncodedEntry {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { isDamage } from '../../core/errors.ts';
-import { TreeReader } from '../../core/format/tree/tree.ts';
-import { bareDirectory } from '../../core/format/tree/tree-entry.ts';
-import type { TreeEntry } from '../../core/format/tree/tree.ts';
-import type { StateReader } from '../../core/repository/state-reader.ts';
-import type { ByteString } from '../../core/util/byte-string.ts';
-import { detachedEntry } from '../../core/snapshots/entry-changes.ts';
+import { isDamage } from '../errors.ts';
+import { TreeReader } from '../format/tree/tree.ts';
+import { bareDirectory } from '../format/tree/tree-entry.ts';
+import type { TreeEntry } from '../format/tree/tree.ts';
+import type { StateReader } from '../repository/state-reader.ts';
+import type { ByteString } from '../util/byte-string.ts';
+import { detachedEntry } from './entry-changes.ts';
 
 interface FoundPath {
   /** Without its chunk ids. */

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
 
 const ROOT = join(import.meta.dirname, '..');
 const ONLY_IN_A_CLONE = ['private', 'scripts', 'devDependencies', 'overrides', 'allowScripts'];
@@ -21,9 +22,11 @@ function pack(folder) {
     }
     // The package must not depend on the umask with which the clone was made.
     spawnSync('chmod', ['-R', 'u=rwX,go=rX', stage]);
+    compressManPages(join(stage, 'dist/man'));
+    for (const name of readdirSync(join(stage, 'docs/schemas'))) compactJson(join(stage, 'docs/schemas', name));
     for (const name of ONLY_IN_A_CLONE) delete manifest[name];
     // A page for each command: npm needs their names to install them.
-    manifest.man = readdirSync(join(ROOT, 'dist/man'))
+    manifest.man = readdirSync(join(stage, 'dist/man'))
       .sort()
       .map((page) => `./dist/man/${page}`);
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
@@ -35,4 +38,16 @@ function pack(folder) {
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
+}
+
+/** `man` reads them like this too, and they take 250 KB less. */
+function compressManPages(folder) {
+  for (const name of readdirSync(folder)) {
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(readFileSync(join(folder, name)), { level: 9 }));
+    rmSync(join(folder, name));
+  }
+}
+
+function compactJson(path) {
+  writeFileSync(path, JSON.stringify(JSON.parse(readFileSync(path, 'utf8'))));
 }

@@ -24,8 +24,6 @@ export function buildDebianPackage({ root, node, version, architecture, output, 
   copyFileSync(node, join(root, PROGRAM, 'node'));
   mkdirSync(join(root, 'usr/bin'));
   writeFileSync(join(root, 'usr/bin/ldm'), startScript(join(root, PROGRAM, 'bin/ldm.js')));
-  const pages = join(root, 'usr/share/man/man1');
-  execFileSync('gzip', ['-n9', ...readdirSync(pages).map((page) => join(pages, page))]);
   settleModes(root);
   const debian = ARCHITECTURES[architecture];
   mkdirSync(join(root, 'DEBIAN'));

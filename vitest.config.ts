@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -9,26 +12,17 @@ const workerCountMax = 2;
 /** Tests of repositories in memory, which start no programs and replace nothing. */
 const sharedIntegration = [
   'accounting',
-  'broken-order',
   'compact-full',
   'compact-leftovers',
   'condemned',
   'contradicting-segments',
-  'copy-crash',
-  'copy-faults',
   'copy-model',
-  'crash',
   'damage',
   'dangling-symlinks',
-  'encrypted-faults',
   'frozen-features',
   'frozen-lending',
   'frozen-removals',
   'frozen-repositories',
-  'group-disks',
-  'group-faults',
-  'group-model',
-  'group-move-faults',
   'group-parallel',
   'hostile-checkpoint',
   'hostile-repositories',
@@ -40,19 +34,11 @@ const sharedIntegration = [
   'model',
   'move-order',
   'power-cut',
-  'realm-model',
   'removal-order',
   'repair',
-  'replaced-snapshots',
-  'restic-diff',
-  'restic-forget',
-  'restic-patterns',
-  'restic-restore',
   'restore-sparse',
   'sha1-collision',
   'sources',
-  'suspended-lending',
-  'suspended-moves',
   'tree-as-file',
   'twin-copies',
   'unfinished-faults',
@@ -86,6 +72,12 @@ const servers = [
   'package/release-artefacts',
   'realm/coordination/zookeeper-coordinator',
 ].map((name) => `test/${name}.test.ts`);
+/** The files that take long, by the reason: `npm run test:long`, the soak, and CI. Each has a process of its own. */
+const long = Object.values(
+  JSON.parse(readFileSync(join(import.meta.dirname, 'test/long.json'), 'utf8')) as Readonly<Record<string, string[]>>,
+)
+  .flat()
+  .map((name) => `test/${name}.test.ts`);
 /**
  * The files that start many programs. They share processes apart from the others, which grow to 400 MB: to start a program
  * takes 14 ms there, and 1 ms in a small process.
@@ -154,13 +146,17 @@ const config: ViteUserConfig = defineConfig({
     projects: [
       { extends: true, test: { name: 'alone', include: alone } },
       { extends: true, test: { name: 'servers', include: servers } },
-      { extends: true, test: { name: 'programs', include: starting, exclude: [...alone, ...servers], isolate: false } },
+      { extends: true, test: { name: 'long', include: long } },
+      {
+        extends: true,
+        test: { name: 'programs', include: starting, exclude: [...alone, ...servers, ...long], isolate: false },
+      },
       {
         extends: true,
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [...alone, ...servers, ...starting],
+          exclude: [...alone, ...servers, ...long, ...starting],
           isolate: false,
         },
       },

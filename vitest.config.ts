@@ -25,7 +25,6 @@ const sharedIntegration = [
   'frozen-repositories',
   'group-parallel',
   'hostile-checkpoint',
-  'hostile-repositories',
   'invariants',
   'key-model',
   'late-renames',
@@ -92,24 +91,24 @@ const starting = [
   'core/files/source/ignore-patterns',
 ].map((name) => `test/${name}.test.ts`);
 
-/** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
+/** These take longest in their projects, so they run first: a core would stay idle if one started last. */
 const longest = [
-  'integration/crash',
+  'verbs/setup/setup-command',
+  'filters/make/make-command',
+  'cli/json-lines',
+  'verbs/serve/command',
+  'realm/lending/rely-on',
+  'verbs/copy/copy',
+  'integration/frozen-repositories',
+  'realm/domains/realm-agent-planes',
   'integration/power-cut',
-  'integration/damage',
-  'integration/repair',
-  'integration/kill',
+  'integration/suspended-removal',
+  'integration/damaged-answers',
+  'places/sftp/sftp-repository',
+  'integration/crash',
+  'integration/lost-places',
   'integration/concurrency',
-  'integration/model',
-  'integration/copy-crash',
-  'integration/copy-model',
-  'integration/disk-full',
   'bench/bench',
-  'integration/fidelity',
-  'integration/hostile-checkpoint',
-  'integration/large-trees',
-  'integration/locks-left-behind',
-  'integration/broken-order',
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -9,29 +12,19 @@ const workerCountMax = 2;
 /** Tests of repositories in memory, which start no programs and replace nothing. */
 const sharedIntegration = [
   'accounting',
-  'broken-order',
   'compact-full',
   'compact-leftovers',
   'condemned',
   'contradicting-segments',
-  'copy-crash',
-  'copy-faults',
   'copy-model',
-  'crash',
   'damage',
   'dangling-symlinks',
-  'encrypted-faults',
   'frozen-features',
   'frozen-lending',
   'frozen-removals',
   'frozen-repositories',
-  'group-disks',
-  'group-faults',
-  'group-model',
-  'group-move-faults',
   'group-parallel',
   'hostile-checkpoint',
-  'hostile-repositories',
   'invariants',
   'key-model',
   'late-renames',
@@ -40,19 +33,11 @@ const sharedIntegration = [
   'model',
   'move-order',
   'power-cut',
-  'realm-model',
   'removal-order',
   'repair',
-  'replaced-snapshots',
-  'restic-diff',
-  'restic-forget',
-  'restic-patterns',
-  'restic-restore',
   'restore-sparse',
   'sha1-collision',
   'sources',
-  'suspended-lending',
-  'suspended-moves',
   'tree-as-file',
   'twin-copies',
   'unfinished-faults',
@@ -87,6 +72,12 @@ const servers = [
   'realm/coordination/zookeeper-coordinator',
   'ui/browser/*',
 ].map((name) => `test/${name}.test.ts`);
+/** The files that take long, by the reason: `npm run test:long`, the soak, and CI. Each has a process of its own. */
+const long = Object.values(
+  JSON.parse(readFileSync(join(import.meta.dirname, 'test/long.json'), 'utf8')) as Readonly<Record<string, string[]>>,
+)
+  .flat()
+  .map((name) => `test/${name}.test.ts`);
 /**
  * The files that start many programs. They share processes apart from the others, which grow to 400 MB: to start a program
  * takes 14 ms there, and 1 ms in a small process.
@@ -101,24 +92,24 @@ const starting = [
   'core/files/source/ignore-patterns',
 ].map((name) => `test/${name}.test.ts`);
 
-/** These take far longer than the rest, so they run first: a core would stay idle if one started last. */
+/** These take longest in their projects, so they run first: a core would stay idle if one started last. */
 const longest = [
-  'integration/crash',
+  'verbs/setup/setup-command',
+  'filters/make/make-command',
+  'cli/json-lines',
+  'verbs/serve/command',
+  'realm/lending/rely-on',
+  'verbs/copy/copy',
+  'integration/frozen-repositories',
+  'realm/domains/realm-agent-planes',
   'integration/power-cut',
-  'integration/damage',
-  'integration/repair',
-  'integration/kill',
+  'integration/suspended-removal',
+  'integration/damaged-answers',
+  'places/sftp/sftp-repository',
+  'integration/crash',
+  'integration/lost-places',
   'integration/concurrency',
-  'integration/model',
-  'integration/copy-crash',
-  'integration/copy-model',
-  'integration/disk-full',
   'bench/bench',
-  'integration/fidelity',
-  'integration/hostile-checkpoint',
-  'integration/large-trees',
-  'integration/locks-left-behind',
-  'integration/broken-order',
 ].map((name) => `/test/${name}.test.ts`);
 
 class LongestFirst extends BaseSequencer {
@@ -155,13 +146,17 @@ const config: ViteUserConfig = defineConfig({
     projects: [
       { extends: true, test: { name: 'alone', include: alone } },
       { extends: true, test: { name: 'servers', include: servers } },
-      { extends: true, test: { name: 'programs', include: starting, exclude: [...alone, ...servers], isolate: false } },
+      { extends: true, test: { name: 'long', include: long } },
+      {
+        extends: true,
+        test: { name: 'programs', include: starting, exclude: [...alone, ...servers, ...long], isolate: false },
+      },
       {
         extends: true,
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [...alone, ...servers, ...starting],
+          exclude: [...alone, ...servers, ...long, ...starting],
           isolate: false,
         },
       },

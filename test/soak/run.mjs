@@ -1,8 +1,8 @@
 // npm run soak -- [--part i/n] [--list] [--node <program>]: runs the randomized tests with more seeds, and the fault loops
-// at every operation. These are the test files that use test/support/{soak,seeds,property}.ts, directly or not, and the
-// full-size tests test/soak/*.soak.ts. Parts take about the same time, by the minutes of test/soak/minutes.json; files
-// with a range of seeds are in each part, which takes its share of them. A seed that fails is added to
-// fixtures/seeds.json. `--node` runs the tests of `npm test` and `npm run test:servers` with another Node instead.
+// at every operation. These are the test files that use test/support/{soak,seeds,property}.ts, directly or not, those of
+// test/long.json, and the full-size tests test/soak/*.soak.ts. Parts take about the same time, by the minutes of
+// test/soak/minutes.json; files with a range of seeds are in each part, which takes its share of them. A seed that fails
+// is added to fixtures/seeds.json. `--node` runs the tests of all projects with another Node instead.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -12,6 +12,9 @@ const MINUTES_UNLESS_KNOWN = 0.5;
 const root = join(import.meta.dirname, '../..');
 const results = join(root, 'build/soak-results');
 const more = ['soak', 'seeds', 'property'].map((name) => join(root, `test/support/${name}.ts`));
+const long = Object.values(JSON.parse(readFileSync(join(root, 'test/long.json'), 'utf8')))
+  .flat()
+  .map((name) => `test/${name}.test.ts`);
 const { part, list, node } = parseArgs({
   options: { part: { type: 'string' }, list: { type: 'boolean' }, node: { type: 'string' } },
 }).values;
@@ -82,9 +85,8 @@ function parts(files, count) {
 function soakFiles() {
   const names = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((name) => `test/${name}`);
   const usesMore = createSearch();
-  return names
-    .filter((name) => name.endsWith('.soak.ts') || (name.endsWith('.test.ts') && usesMore(join(root, name))))
-    .sort();
+  const isSmall = (name) => name.endsWith('.test.ts') && (long.includes(name) || usesMore(join(root, name)));
+  return names.filter((name) => name.endsWith('.soak.ts') || isSmall(name)).sort();
 }
 
 /** Returns whether a file below `test` imports, directly or not, a module of `more`. */

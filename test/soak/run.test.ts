@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 import { inSoak } from '../support/soak.ts';
@@ -15,13 +16,16 @@ function filesOf(...args: readonly string[]): string[] {
   return stdout.trimEnd().split('\n');
 }
 
-it('the soak has each file with seeds, fault loops or a full size, and no other', () => {
+it('the soak has each file with seeds, fault loops or a full size, those that take long, and no other', () => {
   const files = filesOf();
   expect(files).toContain('test/integration/model.test.ts');
   expect(files).toContain('test/soak/large-trees.soak.ts');
   // By way of other modules: the first for its fault loops, the second for its properties.
   expect(files).toContain('test/integration/broken-order.test.ts');
   expect(files).toContain('test/core/backend/local-backend.test.ts');
+  const long = JSON.parse(readFileSync('test/long.json', 'utf8')) as Readonly<Record<string, string[]>>;
+  const inLong = Object.values(long).flat();
+  expect(files).toEqual(expect.arrayContaining(inLong.map((name) => `test/${name}.test.ts`)));
   expect(files).not.toContain('test/tidy.test.ts');
   // It imports only types from a module with seeds.
   expect(files).not.toContain('test/ci/summarize.test.ts');

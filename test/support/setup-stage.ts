@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { cleanEnvironment, ldmProgram, runLdm } from './run-ldm.ts';
+import { runLdmHere } from './run-ldm-here.ts';
+import { cleanEnvironment, ldmProgram } from './run-ldm.ts';
 import type { RunLdmResult } from './run-ldm.ts';
 import { placeSchedulers } from './schedule-stage.ts';
 import { memoryDirectory } from './temp-directory.ts';
@@ -50,7 +51,7 @@ export function setSetupStage(): SetupStage {
       const code = await conversation.ended;
       return { shown: conversation.shown(), code };
     },
-    ldm: async (...args) => runLdm(args, { env }),
+    ldm: async (...args) => runLdmHere(args, { cwd: home, env }),
     config: {
       path,
       read: () => (existsSync(path) ? readFileSync(path, 'utf8') : ''),

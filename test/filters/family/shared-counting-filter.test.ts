@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { UsageError } from '../../../src/core/errors.ts';
 import { CountingBloomFilter } from '../../../src/filters/family/counting-bloom-filter.ts';
@@ -61,34 +62,49 @@ const RACE = `
   parentPort.postMessage({ deleted });`;
 
 const LIBRARY = join(import.meta.dirname, '../../../dist/filters/index.js');
-const PRELUDE = `
-  const { parentPort, workerData } = require('node:worker_threads');
-  const arrivals = new Int32Array(workerData.arrivals);
-  let meetings = 0;
-  /** Waits until all threads are here. */
-  function meet() {
-    meetings += 1;
-    Atomics.add(arrivals, 0, 1);
-    Atomics.notify(arrivals, 0);
-    for (;;) {
-      const there = Atomics.load(arrivals, 0);
-      if (there >= meetings * workerData.threads) return;
-      Atomics.wait(arrivals, 0, there);
-    }
-  }`;
+/** It runs one program after the other: to load the library takes longer than most of them. */
+const THREAD = `
+  const { parentPort } = require('node:worker_threads');
+  import(${JSON.stringify(LIBRARY)}).then(({ SharedCountingFilter }) => {
+    parentPort.on('message', ({ program, workerData }) => {
+      const arrivals = new Int32Array(workerData.arrivals);
+      let meetings = 0;
+      /** Waits until all threads are here. */
+      function meet() {
+        meetings += 1;
+        Atomics.add(arrivals, 0, 1);
+        Atomics.notify(arrivals, 0);
+        for (;;) {
+          const there = Atomics.load(arrivals, 0);
+          if (there >= meetings * workerData.threads) return;
+          Atomics.wait(arrivals, 0, there);
+        }
+      }
+      const filter = SharedCountingFilter.attach(workerData.handle);
+      new Function('filter', 'workerData', 'meet', 'parentPort', program)(filter, workerData, meet, parentPort);
+    });
+  });`;
+
+let threads: readonly Worker[] = [];
+
+beforeAll(() => {
+  threads = Array.from({ length: THREADS }, () => new Worker(THREAD, { eval: true }));
+});
+
+afterAll(async () => {
+  await Promise.all(threads.map(async (thread) => thread.terminate()));
+});
 
 async function runThreads<T>(program: string, filter: SharedCountingFilter, data: readonly object[]): Promise<T[]> {
   const arrivals = new SharedArrayBuffer(4);
-  const source = `${PRELUDE}
-    import(${JSON.stringify(LIBRARY)}).then(({ SharedCountingFilter }) => {
-      const filter = SharedCountingFilter.attach(workerData.handle);
-      ${program}
-    });`;
   return await Promise.all(
-    data.map(async (each) => {
+    data.map(async (each, index) => {
+      const thread = threads[index]!;
       const workerData = { ...each, handle: filter.handle, arrivals, threads: data.length };
-      const worker = new Worker(source, { eval: true, workerData });
-      return await new Promise<T>((resolve, reject) => worker.once('message', resolve).once('error', reject));
+      const answer = once(thread, 'message');
+      thread.postMessage({ program, workerData });
+      const [report] = (await answer) as [T];
+      return report;
     }),
   );
 }

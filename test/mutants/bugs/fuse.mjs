@@ -1,5 +1,5 @@
 const FUSE = ['verbs/mount/fuse/fuse-session', 'verbs/mount/fuse/fuse-server', 'verbs/mount/fuse/requests'];
-const MOUNT = ['verbs/mount/mounted-snapshots', 'verbs/mount/snapshot-names', 'integration/mount'];
+const MOUNT = ['verbs/mount/mounted-snapshots', 'verbs/mount/snapshot-names'];
 
 export const bugs = [
   {

@@ -1,23 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  statSync,
-  statfsSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, statSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 import { SftpBackend } from '../../../src/places/sftp/sftp-backend.ts';
 import { testBackendContract } from '../../contracts/backend-contract.ts';
 import { expectErrno, writeFile } from '../../support/backend-actions.ts';
-import { createPrng } from '../../support/prng.ts';
 import {
-  cuttingServer,
   loggingServer,
   plainServer,
   serverWithoutExtensions,
@@ -133,9 +122,6 @@ describe('a repository on an SFTP server', () => {
   });
 });
 
-/** Each loses the connection about once. */
-const ROUNDS = inSoak(40, 6);
-
 describe('a connection', () => {
   test('does not get the password of the repository', async () => {
     process.env['LDM_PASSWORD'] = 'secret';
@@ -160,78 +146,6 @@ describe('a connection', () => {
     await expect(sftpBackend('/y', ['/absent/ssh']).list('')).rejects.toThrow('ENOENT');
     await expect(sftpBackend('/y', ['sh', '-c', 'echo Welcome to this server']).list('')).rejects.toThrow(
       'does not speak SFTP',
-    );
-  });
-
-  test('that is lost for longer than it is repeated is an error that may pass', async () => {
-    const { command } = cuttingServer(1_000_000, Infinity);
-    const directory = temporaryDirectory();
-    const backend = new SftpBackend(
-      { location: 'sftp:x:/y', command, path: directory },
-      { retryForMs: 200, firstWaitMs: 10 },
-    );
-    onTestFinished(async () => backend.close());
-    const writer = await backend.create('a');
-    await expect(writer.append(Buffer.alloc(20_000_000))).rejects.toMatchObject({ kind: 'transient' });
-  });
-
-  test.each([
-    { seed: 1, server: undefined, name: 'OpenSSH' },
-    ...inSoak([{ seed: 2, server: undefined, name: 'OpenSSH' }], []),
-    { seed: 3, server: plainServer(), name: 'a server without extensions' },
-  ])('to $name may be lost at any time: everything arrives, and once (seed $seed)', async ({ seed, server }) => {
-    const prng = createPrng(seed);
-    const { command, countCuts } = cuttingServer(12_000 + seed * 1009, ROUNDS, server);
-    const directory = join(temporaryDirectory(), 'repository');
-    const backend = new SftpBackend(
-      { location: 'sftp:x:/y', command, path: directory },
-      { retryForMs: 60_000, firstWaitMs: 4 },
-    );
-    onTestFinished(async () => backend.close());
-    await backend.prepare(['', 'tmp', 'packs', 'locks', 'deleted']);
-    const kept = new Map<string, Buffer>();
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const bytes = Buffer.from(prng.bytes(4000 + prng.int(4000)));
-      const file = await backend.stage();
-      await file.append(bytes.subarray(0, 3000));
-      await file.append(bytes.subarray(3000));
-      await file.publish(`packs/${round}`, undefined, round % 3 === 0);
-      await backend.claim(`locks/${round}`);
-      expect(await backend.release(`locks/${round}`)).toBe(true);
-      kept.set(`packs/${round}`, bytes);
-      if (round % 4 === 1) {
-        await backend.move(`packs/${round}`, `deleted/${round}`);
-        kept.delete(`packs/${round}`);
-        kept.set(`deleted/${round}`, bytes);
-      } else if (round % 5 === 2) {
-        expect(await backend.remove(`packs/${round}`)).toBe(true);
-        kept.delete(`packs/${round}`);
-      }
-      await backend.barrier();
-      const target = Buffer.alloc(1000);
-      const [name, whole] = [...kept][prng.int(kept.size)]!;
-      await backend.readRange(name, 500, target);
-      expect(target.equals(whole.subarray(500, 1500))).toBe(true);
-    }
-    expect(countCuts()).toBeGreaterThan(ROUNDS / 3);
-    const files = (await backend.list('')).map(({ name }) => name);
-    expect(files).toEqual([...kept.keys()].toSorted());
-    for (const [name, bytes] of kept) expect(readFileSync(join(directory, name)).equals(bytes), name).toBe(true);
-    expect(existsSync(join(directory, 'tmp'))).toBe(true);
-  });
-
-  test('may be lost while a file is written: what is not durable is written again', async () => {
-    const directory = temporaryDirectory();
-    const { command, countCuts } = cuttingServer(100_000, 3);
-    const backend = new SftpBackend(
-      { location: 'sftp:x:/y', command, path: directory },
-      { retryForMs: 60_000, firstWaitMs: 4 },
-    );
-    onTestFinished(async () => backend.close());
-    await writeFile(backend, 'a', Buffer.alloc(40_000, 'a'), Buffer.alloc(40_000, 'b'), Buffer.alloc(40_000, 'c'));
-    expect(countCuts()).toBeGreaterThan(0);
-    expect(readFileSync(join(directory, 'a')).toString()).toBe(
-      'a'.repeat(40_000) + 'b'.repeat(40_000) + 'c'.repeat(40_000),
     );
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-import { PACKS_MAX, recallReadPacks, rememberReadPacks } from '../../../src/verbs/check/read-packs.ts';
+import { recallReadPacks, rememberReadPacks } from '../../../src/verbs/check/read-packs.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
 
 const packIds = ['a', 'b', 'c'].map((digit) => digit.repeat(64));
@@ -34,11 +34,4 @@ it('a damaged list of packs, or none, means that all are read', () => {
   expect(known(place)).toEqual([]);
   rememberReadPacks({ ...place, directory: undefined }, packIds, packIds);
   expect(known({ ...place, directory: undefined })).toEqual([]);
-});
-
-it('the list of packs is bounded, and its largest size can be read', () => {
-  const place = placeIn(temporaryDirectory());
-  const many = Array.from({ length: PACKS_MAX + 2 }, (_, index) => index.toString(16).padStart(32, '0'));
-  rememberReadPacks(place, many, many);
-  expect(many.filter(recallReadPacks(place))).toHaveLength(PACKS_MAX);
 });

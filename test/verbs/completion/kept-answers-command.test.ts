@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { runLdmHere } from '../../support/run-ldm-here.ts';
+import { runBuiltHere, runLdmHere } from '../../support/run-ldm-here.ts';
 import { runLdm } from '../../support/run-ldm.ts';
 import { makeTemporaryDirectory } from '../../support/temp-directory.ts';
 
@@ -22,7 +22,9 @@ afterAll(() => rmSync(home, { recursive: true }));
 
 /** What the program answers to fish. */
 async function answer(words: readonly string[], more: Record<string, string | undefined> = {}): Promise<string[]> {
-  const { stdout, stderr, code } = await runLdm(['complete', 'fish', '--', ...words], { env: { ...env, ...more } });
+  const { stdout, stderr, code } = await runBuiltHere(['complete', 'fish', '--', ...words], {
+    env: { ...env, ...more },
+  });
   expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
   return stdout.split('\n').slice(1, -1);
 }

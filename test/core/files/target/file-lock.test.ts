@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { exclusively } from '../../../../src/core/files/target/file-lock.ts';
 import { compileForChild } from '../../../support/compile-for-child.ts';
 import { memoryDirectory } from '../../../support/temp-directory.ts';
@@ -24,7 +24,11 @@ test('what several processes do under one lock is done in turn', async () => {
 test('a lock that was left behind is taken over, and released after a failure', () => {
   const path = join(memoryDirectory(), 'file');
   writeFileSync(`${path}.lock`, '');
+  // It tries again until two seconds have passed.
+  const now = vi.spyOn(performance, 'now');
+  for (const timeMs of [0, 1000, 1999, 2000]) now.mockReturnValueOnce(timeMs);
   expect(exclusively(path, () => 'done')).toBe('done');
+  expect(now).toHaveBeenCalledTimes(4);
   expect(existsSync(`${path}.lock`)).toBe(false);
   const fail = (): never => {
     throw new Error('failed');

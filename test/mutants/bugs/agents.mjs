@@ -1,4 +1,5 @@
 const AGENT = [
+  'realm/agents/request-queue',
   'realm/agents/agent',
   'realm/agents/agent-trust',
   'realm/domains/realm-agent',
@@ -15,9 +16,9 @@ const DIRECTORY = ['realm/coordination/directory-coordinator', 'realm/verbs/real
 export const bugs = [
   {
     id: 'AG1',
-    file: 'realm/agents/agent-server.ts',
-    find: 'if (this.#runningCount > this.#requestsMax)',
-    replace: 'if (this.#runningCount >= this.#requestsMax)',
+    file: 'realm/agents/request-queue.ts',
+    find: 'if (this.#waiting.length >= this.#waitingMax) return false;',
+    replace: 'if (this.#waiting.length + 1 >= this.#waitingMax) return false;',
     tests: AGENT,
     note: 'an agent is busy one request too early',
   },
@@ -48,8 +49,8 @@ export const bugs = [
   {
     id: 'AG5',
     file: 'realm/planes/held-planes.ts',
-    find: 'if (held === undefined || published === undefined || !isSamePlane(held.state, published)) return true;',
-    replace: 'if (held === undefined || published === undefined) return true;',
+    find: 'published === undefined || !isSamePlane(held.state, published)) return',
+    replace: 'published === undefined) return',
     tests: PLANES,
     note: 'a plane that is not up to date says that a domain lacks a chunk',
   },
@@ -73,7 +74,7 @@ export const bugs = [
   },
   {
     id: 'AG8',
-    file: 'realm/planes/plane-publisher.ts',
+    file: 'realm/planes/plane-names.ts',
     find: "if (parsed !== undefined) newest = Math.max(newest, parsed.kind === 'base' ? parsed.sequence : parsed.to);",
     replace: "if (parsed?.kind === 'base') newest = Math.max(newest, parsed.sequence);",
     tests: PLANES,

@@ -4,7 +4,7 @@ const FIND = ['verbs/find/find', 'core/damage/unreadable-trees', 'verbs/find/com
 export const bugs = [
   {
     id: 'HI1',
-    file: 'verbs/history/path-lookup.ts',
+    file: 'core/snapshots/path-lookup.ts',
     find: "`${Buffer.from(id).toString('hex')} ${left}`",
     replace: "Buffer.from(id).toString('hex')",
     tests: HISTORY,
@@ -12,7 +12,7 @@ export const bugs = [
   },
   {
     id: 'HI2',
-    file: 'verbs/history/history.ts',
+    file: 'core/snapshots/path-versions.ts',
     find: 'const { hostname } = listing.snapshot;',
     replace: "const hostname = '';",
     tests: HISTORY,
@@ -20,7 +20,7 @@ export const bugs = [
   },
   {
     id: 'HI3',
-    file: 'verbs/history/history.ts',
+    file: 'core/snapshots/path-versions.ts',
     find: ' || !isSameTree(found.entry, before.entry)) return',
     replace: ') return',
     tests: HISTORY,
@@ -28,7 +28,7 @@ export const bugs = [
   },
   {
     id: 'HI4',
-    file: 'verbs/history/history.ts',
+    file: 'core/snapshots/path-versions.ts',
     find: 'isWithin(absolute, each) || isWithin(each, absolute)',
     replace: 'isWithin(absolute, each)',
     tests: HISTORY,
@@ -37,8 +37,8 @@ export const bugs = [
   {
     id: 'HI5',
     file: 'verbs/history/history.ts',
-    find: 'if (result.versions.length > 0 || result.unreadableTrees > 0) return result;',
-    replace: 'if (result.versions.length > 0) return result;',
+    find: 'if (versions.length > 0 || unreadableTrees > 0) return',
+    replace: 'if (versions.length > 0) return',
     tests: HISTORY,
     note: 'a path behind a damaged directory is said to be in no snapshot',
   },

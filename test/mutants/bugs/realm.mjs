@@ -117,9 +117,9 @@ export const bugs = [
   },
   {
     id: 'RE13',
-    file: 'realm/verbs/realm/join.ts',
-    find: '  try {\n    await assertNameFree(records, domainId, member.name);\n',
-    replace: '  try {\n',
+    file: 'realm/verbs/realm/register.ts',
+    find: '    namesake = await namesakeOf(records, domainId, name);\n    if (namesake === undefined) return name;\n',
+    replace: '    return name;\n',
     tests: REALM,
     note: 'two domains that join at a time get the same name',
   },

@@ -77,8 +77,8 @@ export const bugs = [
   {
     id: 'D9',
     file: 'core/removing/unindexed-packs.ts',
-    find: 'if (earliestMs >= firstSeenMs) return 0;',
-    replace: '',
+    find: 'const others = ids.filter((id) => written?.has(id) !== true);',
+    replace: 'const others = ids;',
     tests: ['core/removing/unindexed-packs'],
     note: 'what a backup of this machine has left stays for a week',
   },

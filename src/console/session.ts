@@ -84,6 +84,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       backend,
       openPlace: async (place) => places.openGroup(place),
       lockWaitMs: settings.lockWaitMs,
+      limits: settings.limits,
       signal: interruptionSignal,
       progress,
       onNotice: (notice) => notices.print(notice),

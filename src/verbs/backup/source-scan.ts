@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { startedAsBatch } from '../../core/files/native/batch-policy.ts';
+import type { Repository } from '../../core/repository/repository.ts';
 import type { Progress } from '../../core/session/progress.ts';
 import type { ExclusionOptions } from '../../core/sources/exclusion.ts';
 import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
@@ -26,16 +27,20 @@ const YOUNG_MEBIBYTES_MAX = 2;
 
 /**
  * Sets the totals of the progress. The totals of a parent snapshot with the same paths are close enough; without one,
- * the sources are counted if the progress is shown.
+ * the sources are counted if the progress is shown, and the limit leaves a thread for that.
  */
 export function announceTotals(
   progress: Progress | undefined,
   parent: ParentSnapshot | undefined,
   scope: CountScope,
+  threads: Pick<Repository['threads'], 'makeRoom'>,
 ): SourceScan | undefined {
   if (progress === undefined) return undefined;
   const summary = parent?.summary;
-  if (summary === undefined) return progress.isShown ? new SourceScan(scope, progress) : undefined;
+  if (summary === undefined) {
+    const release = progress.isShown ? threads.makeRoom() : undefined;
+    return release === undefined ? undefined : new SourceScan(scope, progress, release);
+  }
   progress.filesTotal = summary.totalFilesProcessed;
   progress.bytesTotal = summary.totalBytesProcessed;
   return undefined;
@@ -50,8 +55,15 @@ class SourceScan {
   readonly #order: CountOrder;
   #timer: NodeJS.Timeout | undefined;
   #ended: Promise<void> | undefined;
+  readonly #release: () => void;
 
-  constructor({ plan: { base, roots, followed }, excluded, repositoryPlace }: CountScope, progress: Progress) {
+  /** `release` is called once when the thread has ended. */
+  constructor(
+    { plan: { base, roots, followed }, excluded, repositoryPlace }: CountScope,
+    progress: Progress,
+    release: () => void,
+  ) {
+    this.#release = release;
     const scope = { plan: { base, roots, followed }, excluded: rulesOf(excluded), repositoryPlace };
     this.#order = { scope, stop: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) };
     this.#progress = progress;
@@ -64,6 +76,7 @@ class SourceScan {
     clearTimeout(this.#timer);
     Atomics.store(this.#order.stop, 0, 1);
     this.#progress.isCounting = false;
+    if (this.#ended === undefined) this.#release();
     await this.#ended;
   }
 
@@ -82,6 +95,7 @@ class SourceScan {
     this.#ended = new Promise((resolve) => {
       worker.on('exit', () => {
         this.#progress.isCounting = false;
+        this.#release();
         resolve();
       });
     });

@@ -69,7 +69,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
   const backend = await places.open(settings.repository);
   output.addToSummaries(() => places.trafficFields);
   const progress = createProgress();
-  const notices = new NoticePrinter(output, options.verbose);
+  const notices = new NoticePrinter(output, options.verbose, settings.repository);
   const enabled = options.progress && !output.quiet;
   const mayBeAsked = isSftpPlace(settings.repository);
   const display = startProgressDisplay({ progress, output, enabled, fps: settings.progressFps, mayBeAsked });

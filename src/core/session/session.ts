@@ -1,3 +1,4 @@
+import { assertContext } from './arguments.ts';
 import { BackendError } from '../errors.ts';
 import { asCancelled } from '../util/cancellation.ts';
 import { assertEnoughOpenFiles } from '../files/native/open-files.ts';
@@ -97,6 +98,7 @@ class Session {
 
 /** Opens a repository. The caller closes the session. */
 async function openSession(context: OperationContext, access: Access): Promise<Session> {
+  assertContext(context);
   assertEnoughOpenFiles();
   const { onNotice, storeSizes, limits, threads } = context;
   let config: OpenedConfig | undefined;

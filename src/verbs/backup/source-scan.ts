@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { startedAsBatch } from '../../core/files/native/batch-policy.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { Progress } from '../../core/session/progress.ts';
+import { EXCLUSION_KINDS } from '../../core/sources/exclusion.ts';
 import type { ExclusionOptions } from '../../core/sources/exclusion.ts';
 import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
 import type { CountOrder } from './count-thread.ts';
@@ -10,18 +11,6 @@ import type { CountScope, SourceTotals } from './source-count.ts';
 
 /** A short backup is done before a thread has started (80 ms of processor time). */
 const START_DELAY_MS = 200;
-const RULES: Readonly<Record<keyof ExclusionOptions, true>> = {
-  exclude: true,
-  iexclude: true,
-  excludeCaches: true,
-  excludeIfPresent: true,
-  excludeLargerThan: true,
-  excludeNodump: true,
-  excludeIfXattr: true,
-  oneFileSystem: true,
-  ignoreFiles: true,
-  gitIgnore: true,
-};
 /** The thread produces little garbage, but by default V8 would reserve 16 MiB for it. */
 const YOUNG_MEBIBYTES_MAX = 2;
 
@@ -116,5 +105,5 @@ function startThread(workerData: CountOrder): Worker {
 
 /** The options of a backup have functions too, which cannot be sent. */
 function rulesOf(options: ExclusionOptions): ExclusionOptions {
-  return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(RULES, name)));
+  return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(EXCLUSION_KINDS, name)));
 }

@@ -153,7 +153,7 @@ it.each(Object.entries(NAMED))('%s refuses wrong names', async (name, valid) => 
   for (const [index] of valid.entries()) {
     for (const wrong of [undefined, null, '', 1, NaN, {}, [''], Symbol('x')]) {
       const given = valid.map((value, at) => (at === index ? wrong : value));
-      expect(await codeOf(name, repository.context, ...given), `${index}: ${String(wrong)}`).toBe('USAGE');
+      expect(await codeOf(name, repository.context, ...given), `${index}: ${typeof wrong}`).toBe('USAGE');
     }
   }
   expect(stored()).toEqual(before);

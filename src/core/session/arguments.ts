@@ -25,6 +25,7 @@ function isCall(value: unknown): boolean {
 
 type Kind =
   | 'text'
+  | 'anyText'
   | 'path'
   | 'texts'
   | 'paths'
@@ -45,6 +46,7 @@ type Kind =
 /** What an argument must be, and how that is said. */
 const KINDS: Readonly<Record<Kind, readonly [Check, string]>> = {
   text: [isText, 'text that is not empty'],
+  anyText: [(value) => typeof value === 'string', 'text'],
   path: [isPath, 'a path as text or bytes'],
   texts: [isListOf(isText), 'a list of texts that are not empty'],
   paths: [isListOf(isPath), 'a list of paths as text or bytes'],
@@ -60,7 +62,7 @@ const KINDS: Readonly<Record<Kind, readonly [Check, string]>> = {
   password: [(value) => isObject(value) && isCall(value['read']) && isCall(value['readNew']), 'a source of a password'],
   filter: [isFilter, 'a filter of snapshots: hosts, paths, tags, since, before'],
   patterns: [isPatterns, 'patterns: exact, ignoringCase'],
-  stream: [(value) => isObject(value) && Symbol.asyncIterator in value, 'an asynchronous iterable of bytes'],
+  stream: [isStream, 'an iterable of bytes'],
 };
 
 function isPatterns(value: unknown): boolean {
@@ -68,6 +70,10 @@ function isPatterns(value: unknown): boolean {
   const { exact, ignoringCase, ...others } = value;
   const areTexts = [exact, ignoringCase].every((list) => list === undefined || isListOf(isText)(list));
   return areTexts && Object.keys(others).length === 0;
+}
+
+function isStream(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value);
 }
 
 function isFilter(value: unknown): boolean {

@@ -49,7 +49,7 @@ export async function importKeys(
   context: OperationContext,
   options: AddKeyOptions & { readonly page: string },
 ): Promise<AddKeyResult> {
-  assertArguments<AddKeyOptions & { readonly page: string }>(context, options, { ...NEW_KEY_KINDS, page: 'text!' });
+  assertArguments<AddKeyOptions & { readonly page: string }>(context, options, { ...NEW_KEY_KINDS, page: 'anyText!' });
   const { page, newPassword, role = 'full', label } = options;
   const store = await openKeys(context);
   const { keys } = checkedPage(store, page);
@@ -71,7 +71,7 @@ export async function testKeyPage(
   context: OperationContext,
   options: { readonly page: string },
 ): Promise<TestPageResult> {
-  assertArguments<{ readonly page: string }>(context, options, { page: 'text!' });
+  assertArguments<{ readonly page: string }>(context, options, { page: 'anyText!' });
   const store = await openKeys(context);
   const { keys } = checkedPage(store, options.page);
   for (const { bytes } of keys) bytes.fill(0);

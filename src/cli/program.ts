@@ -1,9 +1,10 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { CommandRunner } from '../console/command-runner.ts';
 import { HEADINGS, type Verb } from '../console/verb.ts';
 import { VERBS } from './verbs.ts';
-import { count, durationValue, sizeValue, connectionsValue } from '../console/options/option-values.ts';
+import { count, durationValue, positiveIntegerValue, sizeValue } from '../console/options/option-values.ts';
 import { HELP_FORMAT } from './program-help.ts';
+import { MEMORY_BYTES_MIN } from '../core/util/work-limits.ts';
 import { makeStrict } from './strict-options.ts';
 
 /** Defines the whole command line of these verbs. Only commander is loaded until a command runs. */
@@ -72,6 +73,16 @@ function defineGlobalOptions(program: Command): void {
       'requests to another machine that are under way at once, 1 to 32 (LDM_CONNECTIONS; default: 16)',
       connectionsValue,
     )
+    .option(
+      '--threads <number>',
+      'compute in at most so many threads at once: read, hash, compress, verify (LDM_THREADS; default: one more than cores)',
+      positiveIntegerValue,
+    )
+    .option(
+      '--memory <size>',
+      'fit threads, caches and read-ahead into this much memory: 200MiB (LDM_MEMORY; at least 176MiB); not what directories with very many files need',
+      memoryValue,
+    )
     .option('--no-cache', 'keep no copies of files of repositories on other machines (LDM_NO_CACHE=1); see ldm cache')
     .option('--no-progress', 'show no progress (LDM_NO_PROGRESS=1)')
     .option(
@@ -86,4 +97,22 @@ function defineGlobalOptions(program: Command): void {
       '--no-encryption',
       'use a repository that is not encrypted, although the environment or a profile has a password (LDM_NO_ENCRYPTION=1)',
     );
+}
+
+const CONNECTIONS_MAX = 32;
+
+/** For the number of requests that are under way at once. */
+function connectionsValue(text: string): number {
+  const value = positiveIntegerValue(text);
+  if (value > CONNECTIONS_MAX) throw new InvalidArgumentError(`Give a number from 1 to ${CONNECTIONS_MAX}.`);
+  return value;
+}
+
+/** For a limit of the memory of the process. */
+function memoryValue(text: string): number {
+  const sizeBytes = sizeValue(text);
+  if (sizeBytes >= MEMORY_BYTES_MIN) return sizeBytes;
+  throw new InvalidArgumentError(
+    `Give at least ${MEMORY_BYTES_MIN / 2 ** 20}MiB: less is used up before the work begins.`,
+  );
 }

@@ -118,7 +118,7 @@ export function createCommandRunner(runCommand: RunCommand = noCommand, changes:
           import('./session.ts'),
           import('./heap-limits.ts'),
         ]);
-        limitHeap();
+        limitHeap(settings.limits.memoryBytes !== undefined);
         const session = await openSession(
           profile === undefined ? globals : { ...globals, profile: profile.name },
           settings,

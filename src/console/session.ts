@@ -69,7 +69,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
   const backend = await places.open(settings.repository);
   output.addToSummaries(() => places.trafficFields);
   const progress = createProgress();
-  const notices = new NoticePrinter(output, options.verbose);
+  const notices = new NoticePrinter(output, options.verbose, settings.repository);
   const enabled = options.progress && !output.quiet;
   const mayBeAsked = isSftpPlace(settings.repository);
   const display = startProgressDisplay({ progress, output, enabled, fps: settings.progressFps, mayBeAsked });
@@ -84,6 +84,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       backend,
       openPlace: async (place) => places.openGroup(place),
       lockWaitMs: settings.lockWaitMs,
+      limits: settings.limits,
       signal: interruptionSignal,
       progress,
       onNotice: (notice) => notices.print(notice),

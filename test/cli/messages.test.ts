@@ -16,7 +16,7 @@ describe('messages', () => {
   it('name a file once', () => {
     const lines: string[] = [];
     const output = { json: false, quiet: false, problem: (text: string) => lines.push(text) };
-    const printer = new NoticePrinter(output as unknown as Output, 0);
+    const printer = new NoticePrinter(output as unknown as Output, 0, '/repository');
     const path = byteStringFromText('/home/me/a b');
     const { message } = sourceError({ operation: 'read', path, cause: 'the disk failed' });
     printer.print({ kind: 'source-problem', path, during: 'read', message });
@@ -33,7 +33,7 @@ describe('messages', () => {
   it('name the repository if there are two', () => {
     const lines: string[] = [];
     const output = { json: false, quiet: false, problem: (text: string) => lines.push(text) };
-    const printer = new NoticePrinter(output as unknown as Output, 0);
+    const printer = new NoticePrinter(output as unknown as Output, 0, '/repository');
     printer.print({ kind: 'lock-wait', holder: 'process 1', place: '/mnt/b' });
     printer.print({ kind: 'repository-damaged', unreadableCount: 2, place: '/mnt/c' });
     expect(lines).toEqual([

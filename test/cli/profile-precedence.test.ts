@@ -6,10 +6,18 @@ import { createProgram } from '../../src/cli/program.ts';
 import { profileWith } from '../support/profile-of.ts';
 
 test('what the command line gives comes before the profile, option by option', async () => {
-  const profile = await profileWith('repo = "/profile"\nlock-wait = "5m"\nlimit-upload = "2MiB"');
+  const profile = await profileWith(
+    'repo = "/profile"\nlock-wait = "5m"\nlimit-upload = "2MiB"\nthreads = 2\nmemory = "1GiB"',
+  );
   const given = { verbose: 0, progress: true };
   const { lockWait, limitUpload } = withProfile(given, profile);
-  expect(withProfile(given, profile)).toMatchObject({ repo: '/profile', lockWait: 300_000, limitUpload: 2 ** 21 });
+  expect(withProfile(given, profile)).toMatchObject({
+    repo: '/profile',
+    lockWait: 300_000,
+    limitUpload: 2 ** 21,
+    threads: 2,
+    memory: 2 ** 30,
+  });
   expect(withProfile({ ...given, repo: '/typed', lockWait: 7 }, profile)).toMatchObject({
     repo: '/typed',
     lockWait: 7,

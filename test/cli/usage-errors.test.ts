@@ -30,6 +30,8 @@ describe('wrong usage', () => {
     ],
     [['completion', 'tcsh'], "ldm: <shell> cannot be 'tcsh'\nGive bash, zsh or fish."],
     [['--lock-wait', '5', 'stats'], 'Give a time span such as 30s'],
+    [['--threads', '0', 'stats'], 'Give a whole number from 1 up'],
+    [['--memory', '100M', 'stats'], 'Give at least 176MiB'],
     [['init', '--chunk-size', 'big'], 'Give a size such as 64MiB'],
     [['init', '--fpr', '2'], 'Give a rate between 0 and 1'],
     [['init', '--capacity', '-3'], 'Give a number of chunks such as 100000'],

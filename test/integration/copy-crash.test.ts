@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { InitOptions } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init-options.ts';
 import { SMALL_INIT } from '../support/crash-stage.ts';
 import { CopyAftermath, copyActOf, copyAll, originalsById, originalsIn, setCopyStage } from '../support/copy-stage.ts';
 import type { CopyStage } from '../support/copy-stage.ts';

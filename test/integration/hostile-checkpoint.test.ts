@@ -1,4 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
+import { WorkSizes } from '../../src/core/util/work-limits.ts';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
@@ -72,7 +73,7 @@ async function open(
       threads,
       compressor: new Compressor(threads, config.compression.level),
     }),
-    cacheBytes: 2 ** 20,
+    work: new WorkSizes(),
     ...options,
   });
 }

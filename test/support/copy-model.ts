@@ -14,7 +14,7 @@ import { copySnapshots } from '../../src/verbs/copy/copy.ts';
 import type { CopyResult } from '../../src/verbs/copy/copy.ts';
 import { deleteSnapshots } from '../../src/core/removing/delete.ts';
 import { initRepository } from '../../src/core/creating/init.ts';
-import type { InitOptions } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init-options.ts';
 import { restore } from '../../src/verbs/restore/restore.ts';
 import { countReferences, filterCounts, readPackedChunks, readRoots } from './brute-force.ts';
 import { diffTrees } from './compare-trees.ts';

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 
 import { copySnapshots } from '../../src/verbs/copy/copy.ts';
 import type { CopyOptions, CopyResult } from '../../src/verbs/copy/copy.ts';
-import type { InitOptions } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init-options.ts';
 import { diffTrees } from './compare-trees.ts';
 import { TINY_CHUNKS, makeTestRepository } from './test-repository.ts';
 import type { TestRepository } from './test-repository.ts';

@@ -8,7 +8,7 @@ import type { OperationContext } from '../../src/core/session/context.ts';
 import { copySnapshots } from '../../src/verbs/copy/copy.ts';
 import type { CopyResult } from '../../src/verbs/copy/copy.ts';
 import { initRepository } from '../../src/core/creating/init.ts';
-import type { InitOptions } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init-options.ts';
 import { inTurn, restoreOne } from './aftermath.ts';
 import { BACKUP, setStage } from './crash-stage.ts';
 import type { Act, Stage } from './crash-stage.ts';

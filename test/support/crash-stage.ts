@@ -7,7 +7,7 @@ import { compact } from '../../src/core/removing/compact.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
 import { initRepository } from '../../src/core/creating/init.ts';
-import type { InitOptions } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init-options.ts';
 import { describeTree } from './compare-trees.ts';
 import { MemoryBackend } from './memory-backend.ts';
 import { createPrng } from './prng.ts';

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 import { LocalBackend } from '../../src/core/backend/local-backend.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
-import type { InitOptions } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init-options.ts';
 import type { Bucket } from './buckets.ts';
 import { KeptTree } from './kept-tree.ts';
 import { createPrng } from './prng.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { LocalBackend } from '../../src/core/backend/local-backend.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import { initRepository } from '../../src/core/creating/init.ts';
-import type { InitOptions } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init-options.ts';
 import type { Notice } from '../../src/core/session/notices.ts';
 import { createRealm } from '../../src/realm/verbs/realm/create.ts';
 import type { CreateRealmOptions } from '../../src/realm/verbs/realm/create.ts';

@@ -13,7 +13,7 @@ import { check } from '../../src/verbs/check/check.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import type { Notice } from '../../src/core/session/notices.ts';
 import { initRepository } from '../../src/core/creating/init.ts';
-import type { InitOptions } from '../../src/core/creating/init.ts';
+import type { InitOptions } from '../../src/core/creating/init-options.ts';
 import { restore } from '../../src/verbs/restore/restore.ts';
 import type { RestoreOptions, RestoreResult } from '../../src/verbs/restore/restore.ts';
 import { diffTrees } from './compare-trees.ts';

@@ -75,15 +75,6 @@ export function positiveIntegerValue(text: string): number {
   return value;
 }
 
-const CONNECTIONS_MAX = 32;
-
-/** For the number of requests that are under way at once. */
-export function connectionsValue(text: string): number {
-  const value = positiveIntegerValue(text);
-  if (value > CONNECTIONS_MAX) throw new InvalidArgumentError(`Give a number from 1 to ${CONNECTIONS_MAX}.`);
-  return value;
-}
-
 /** For a number of levels or steps, which may be 0. */
 export function wholeNumberValue(text: string): number {
   const value = Number(text);

@@ -1,6 +1,7 @@
 import { displayPath, escapeForTerminal } from './display-path.ts';
 import type { Notice } from '../../core/session/notices.ts';
 import type { Output } from './output.ts';
+import { wasGiven } from './given-notices.ts';
 import { itemFields, pathFields } from './byte-fields.ts';
 import { describeNotice, levelOf } from '../reports/notice-text.ts';
 import { withoutIds } from '../reports/without-ids.ts';
@@ -11,15 +12,30 @@ type FileNotice = Extract<Notice, { readonly kind: 'source-problem' | 'restore-p
 /** The maximum number of lines about single files. Further ones are only counted. */
 const FILE_LINES_MAX = 20;
 
+/**
+ * Notices about a state that lasts: each is given once in 7 days, unless its words change. Not among them is what may be
+ * a danger, such as damage, an older state, a wrong clock, copies out of reach or a plain repository, and what is a result
+ * of the command.
+ */
+const LASTING: ReadonlySet<Notice['kind']> = new Set([
+  'read-without-lock',
+  'repository-left-out',
+  'times-in-milliseconds',
+  'unindexed-packs-stay',
+] as const);
+
 /** Prints the notices of a running operation. */
 export class NoticePrinter {
   readonly #output: Output;
   readonly #verbosity: number;
+  readonly #repository: string;
   #fileLineCount = 0;
 
-  constructor(output: Output, verbosity: number) {
+  /** `repository`: the place that notices without one are about. */
+  constructor(output: Output, verbosity: number, repository: string) {
     this.#output = output;
     this.#verbosity = verbosity;
+    this.#repository = repository;
   }
 
   /** Problems and warnings are always printed, waiting and notes unless `--quiet`. */
@@ -28,6 +44,7 @@ export class NoticePrinter {
     const level = levelOf(notice);
     if ((level === 'lock-wait' || level === 'note') && output.quiet) return;
     const message = this.#describe(notice);
+    if (this.#isRepetition(notice, message)) return;
     if (notice.kind === 'source-problem' || notice.kind === 'restore-problem')
       return this.#printOfFile(notice, message);
     if (notice.kind === 'copy-problem')
@@ -57,6 +74,11 @@ export class NoticePrinter {
   #describe(notice: Notice): string {
     const message = describeNotice(notice);
     return this.#printsAll ? message : withoutIds(message);
+  }
+
+  #isRepetition({ kind, place = this.#repository }: Notice, message: string): boolean {
+    if (!LASTING.has(kind) || this.#printsAll || this.#output.silent) return false;
+    return wasGiven([place, kind, message]);
   }
 
   #printOfFile(notice: FileNotice, message: string): void {

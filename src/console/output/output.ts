@@ -23,7 +23,7 @@ export class Output {
   readonly quiet: boolean;
   /** The number of `-v` options. */
   verbosity = 0;
-  readonly #silent: boolean;
+  readonly silent: boolean;
   readonly #labels: Readonly<Record<string, string>>;
   readonly #streams = [process.stdout, process.stderr];
   /** Node does not destroy these streams when they fail: one that was full remains full. */
@@ -39,7 +39,7 @@ export class Output {
   constructor(options: OutputOptions) {
     this.json = options.json;
     this.quiet = options.quiet;
-    this.#silent = options.silent === true;
+    this.silent = options.silent === true;
     this.#labels = options.labels ?? {};
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure ??= error;
@@ -93,7 +93,7 @@ export class Output {
 
   /** Prints a line on stderr: the text, or with `--json` an object of this type. */
   problem(text: string, type: string, fields: Readonly<Record<string, unknown>>): void {
-    if (this.#silent) return;
+    if (this.silent) return;
     this.flush();
     const line = this.json ? JSON.stringify({ message_type: type, ...fields }) : text;
     this.#pauseStatus(() => process.stderr.write(`${line}\n`));
@@ -145,7 +145,7 @@ export class Output {
   }
 
   #append(line: string): void {
-    if (this.#silent) return;
+    if (this.silent) return;
     this.#pending += `${line}\n`;
     if (this.#pending.length >= FLUSH_LENGTH) this.flush();
   }

@@ -1,6 +1,7 @@
 import type { PasswordOptions } from '../password/password-source.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parseSize } from '../../core/util/format-bytes.ts';
+import { MEMORY_BYTES_MIN } from '../../core/util/work-limits.ts';
 import { parseDuration } from '../../core/util/format-time.ts';
 
 const MAX_FPS = 60;
@@ -13,7 +14,7 @@ const FALSE_VALUES = ['0', 'false'];
  */
 export function withEnvironment(options: GlobalOptions, environment: NodeJS.ProcessEnv): GlobalOptions {
   const { repo, json, quiet, verbose, lockWait, retryFor, sshCommand, rcloneCommand, progress } = options;
-  const { limitUpload, limitDownload, connections } = options;
+  const { limitUpload, limitDownload, connections, threads, memory } = options;
   const read = <T>(name: string, parse: (text: string) => T | undefined, wanted: string): T | undefined =>
     readVariable(environment, name, { parse, wanted });
   const readFlag = (name: string): boolean | undefined => read(name, parseFlag, '1 or 0');
@@ -30,6 +31,9 @@ export function withEnvironment(options: GlobalOptions, environment: NodeJS.Proc
     limitUpload: limitUpload ?? read('LDM_LIMIT_UPLOAD', parseRate, 'bytes per second such as 2MiB'),
     limitDownload: limitDownload ?? read('LDM_LIMIT_DOWNLOAD', parseRate, 'bytes per second such as 2MiB'),
     connections: connections ?? read('LDM_CONNECTIONS', parseConnections, 'a number from 1 to 32'),
+    threads: threads ?? read('LDM_THREADS', parseThreads, 'a whole number from 1 up'),
+    memory:
+      memory ?? read('LDM_MEMORY', parseMemory, `a size from ${MEMORY_BYTES_MIN / 2 ** 20}MiB up, such as 200MiB`),
     // A password on the command line is meant for this repository.
     encryption: options.encryption !== false && (hasPassword(options) || readFlag('LDM_NO_ENCRYPTION') !== true),
     cache: options.cache !== false && readFlag('LDM_NO_CACHE') !== true,
@@ -82,6 +86,15 @@ function parseConnections(text: string): number | undefined {
   return /^([1-9]|[12]\d|3[0-2])$/.test(text) ? Number(text) : undefined;
 }
 
+function parseThreads(text: string): number | undefined {
+  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : undefined;
+}
+
+function parseMemory(text: string): number | undefined {
+  const bytes = parseSize(text) ?? 0;
+  return bytes < MEMORY_BYTES_MIN ? undefined : bytes;
+}
+
 function parseCount(text: string): number | undefined {
   return /^\d$/.test(text) ? Number(text) : undefined;
 }
@@ -100,6 +113,9 @@ export interface GlobalOptions {
   readonly limitUpload?: number;
   readonly limitDownload?: number;
   readonly connections?: number;
+  readonly threads?: number;
+  /** In bytes. */
+  readonly memory?: number;
   readonly cache?: boolean;
   /** False if the repository is expected not to be encrypted, so that no password is for it. */
   readonly encryption?: boolean;

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { UsageError } from '../../core/errors.ts';
+import { wasGiven } from '../output/given-notices.ts';
 import { escapeForTerminal } from '../output/display-path.ts';
 import { hasPassword, readVariable } from './environment.ts';
 import { omitUndefined } from '../options/omit-undefined.ts';
@@ -183,7 +184,9 @@ export function reportProfile(output: Output, profile: Profile, given: GlobalOpt
   const [first, ...others] = profile.faultsElsewhere;
   if (first !== undefined) {
     const more = others.length === 0 ? '' : ` (and ${others.length} more: see \`ldm config check\`)`;
-    remark(output, 'warning', `not used here, but wrong: ${first.message}${more}`);
+    const message = `not used here, but wrong: ${first.message}${more}`;
+    const printsAll = output.json || output.silent || given.verbose > 0;
+    if (printsAll || !wasGiven([profile.file, 'config', message])) remark(output, 'warning', message);
   }
   if (given.verbose > 0) remark(output, 'note', `using the profile ${profile.name} of ${profile.file}`);
 }

@@ -8,6 +8,7 @@ import { readProgressFps } from './environment.ts';
 import { expandHome } from '../input/paths.ts';
 import { cacheDirectory, xdgDirectory } from './directories.ts';
 import { splitWords } from '../password/split-words.ts';
+import type { WorkLimits } from '../../core/util/work-limits.ts';
 import { isDamagedText } from '../../core/util/byte-string.ts';
 
 /** `rest:https://...`, or `host:path` as for scp: a colon before any slash. */
@@ -32,6 +33,8 @@ export interface Settings {
   readonly downloadLimit: number | undefined;
   /** Requests to another machine under way at once; undefined for the default. */
   readonly connections: number | undefined;
+  /** How much of this machine to use. */
+  readonly limits: WorkLimits;
   /** Where this machine keeps copies of files of repositories on other machines; undefined for none. */
   readonly cacheDirectory: string | undefined;
   /** How often to show progress per second; undefined for the default. */
@@ -57,6 +60,7 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
     uploadLimit: options.limitUpload,
     downloadLimit: options.limitDownload,
     connections: options.connections,
+    limits: { threads: options.threads, memoryBytes: options.memory },
     cacheDirectory: options.cache !== false ? cacheDirectory(environment) : undefined,
     progressFps: readProgressFps(environment),
     memoryDirectory: state === undefined ? undefined : join(state, 'ldm', 'repositories'),

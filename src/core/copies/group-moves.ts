@@ -1,3 +1,4 @@
+import { assertArgument, assertArguments } from '../session/arguments.ts';
 import { RefusedError } from '../errors.ts';
 import type { StorageGroup } from '../format/group-list.ts';
 import { homesOf } from '../repository/groups/copy-decision.ts';
@@ -54,8 +55,11 @@ export interface GroupMoveOptions {
 export async function drainGroup(
   context: OperationContext,
   name: string,
-  { dryRun = false }: GroupMoveOptions = {},
+  options: GroupMoveOptions = {},
 ): Promise<GroupMoves> {
+  assertArgument('name', name, 'text!');
+  assertArguments<GroupMoveOptions>(context, options, { dryRun: 'flag' });
+  const { dryRun = false } = options;
   return await changeGroups(context, async (changes, repository) => {
     const group = findGroup(repository, name);
     const { all, rules } = groupsOf(repository);
@@ -75,10 +79,9 @@ export async function drainGroup(
  * Moves each pack to the groups where it would be written now, except for those in groups that are read-only, and makes
  * the copies that are missing. May be interrupted at any time. What has no room there stays where it is.
  */
-export async function rebalanceGroups(
-  context: OperationContext,
-  { dryRun = false }: GroupMoveOptions = {},
-): Promise<GroupMoves> {
+export async function rebalanceGroups(context: OperationContext, options: GroupMoveOptions = {}): Promise<GroupMoves> {
+  assertArguments<GroupMoveOptions>(context, options, { dryRun: 'flag' });
+  const { dryRun = false } = options;
   return await changeGroups(context, async (_changes, repository) => {
     const { all, rules } = groupsOf(repository);
     const packs = await listGroupPacks(all);
@@ -123,6 +126,7 @@ export async function settlePacks(
  * @throws RefusedError if it has packs, or cannot be reached, or is the only one
  */
 export async function removeGroup(context: OperationContext, name: string): Promise<StorageGroup> {
+  assertArgument('name', name, 'text!');
   return await changeGroups(context, async (changes, repository) => {
     const group = findGroup(repository, name);
     const packs = await listGroupPacks([group]);

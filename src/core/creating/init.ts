@@ -1,3 +1,6 @@
+import { assertArguments } from '../session/arguments.ts';
+import { INIT_KINDS } from './init-options.ts';
+import type { InitOptions } from './init-options.ts';
 import { randomBytes } from 'node:crypto';
 import { createChunker } from '../chunking/create-chunker.ts';
 import { DEFAULT_CHUNKER } from '../chunking/chunker.ts';
@@ -6,11 +9,9 @@ import { NoPasswordError, RefusedError, RepositoryChangedError, UsageError } fro
 import { planFilter } from '../ldm/formulas.ts';
 import type { FilterPlan, PlanOptions } from '../ldm/formulas.ts';
 import type { RepositoryConfig } from '../format/config.ts';
-import type { CopyRules } from '../format/group-list.ts';
 import { inspectConfigHeads } from '../repository/config-copies.ts';
 import { assertRules } from '../repository/groups/copy-rules.ts';
 import { assertNoRepository, createRepository, repositoryExists } from '../repository/create-repository.ts';
-import type { NewGroup } from '../repository/groups/group-changes.ts';
 import type { AdviceCode } from '../util/advice.ts';
 import { accessOptions, withRepository } from '../session/session.ts';
 import { contextAt } from '../session/context.ts';
@@ -18,45 +19,9 @@ import type { OperationContext, OtherRepository } from '../session/context.ts';
 import { aboutOther, haveSameChunks, keysToShare, parametersOf } from './copied-parameters.ts';
 import type { CopiedParameters } from './copied-parameters.ts';
 import { extension } from '../session/extension.ts';
-import type { RealmFile } from '../session/extension.ts';
 import { assertNoneRemembered, firstSight } from '../session/repository-memory.ts';
 
 export { repositoryExists };
-
-export interface InitOptions {
-  readonly chunker?: ChunkerParameters;
-  readonly chunkHash?: 'sha1' | 'sha256';
-  readonly packHash?: RepositoryConfig['packHash'];
-  /** The false positive rate that the filter must stay below. */
-  readonly fpr?: number;
-  readonly hashes?: number;
-  /** The number of chunks to size the filter for. It grows beyond that when needed. */
-  readonly capacity?: number;
-  /** The zstd level, -7 to 22. */
-  readonly compressionLevel?: number;
-  /** Keeps its packs in these places. More can be added, but a repository without groups cannot get any. */
-  readonly groups?: readonly NewGroup[];
-  /** In how many groups each pack should be. Default: 1. */
-  readonly copies?: number;
-  /** More copies of packs with a chunk that the files of all snapshots need at least `refs` times. */
-  readonly copiesIfRefs?: CopyRules['copiesIfRefs'];
-  /** Nothing is ever removed from it, unless that is asked for explicitly. */
-  readonly appendOnly?: boolean;
-  /** Accepts a place where several clients cannot exclude each other. */
-  readonly singleWriter?: boolean;
-  /**
-   * Takes all parameters that are not given from this repository, also its keys of ids and chunk boundaries if both are
-   * encrypted or both are not. A copy from one to the other need not cut files again then.
-   */
-  readonly copyParametersFrom?: OtherRepository;
-  /** Takes chunker, chunk hash and keys from this realm key file, so that it can join the realm. */
-  readonly realm?: RealmFile;
-  /**
-   * Whether the repository is encrypted with the password of the context: always (the user may be asked for it), only
-   * if a source is configured (default), or never.
-   */
-  readonly encryption?: 'always' | 'if-configured' | 'never';
-}
 
 export interface InitResult {
   readonly repositoryId: string;
@@ -111,6 +76,7 @@ const DEFAULTS: Parameters = {
 
 /** Creates a repository in an empty place. The configuration is written last, and makes it a repository. */
 export async function initRepository(context: OperationContext, options: InitOptions = {}): Promise<InitResult> {
+  assertArguments<InitOptions>(context, options, INIT_KINDS);
   const { backend } = context;
   // Before a password is typed.
   await assertNoRepository(backend);
@@ -213,6 +179,7 @@ export async function initRepositoryIfMissing(
   context: OperationContext,
   options: InitOptions = {},
 ): Promise<InitOutcome> {
+  assertArguments<InitOptions>(context, options, INIT_KINDS);
   const existing = await findRepository(context);
   if (existing !== undefined) return { isNew: false, existing: assertAsWanted(existing, options) };
   try {

@@ -16,6 +16,7 @@ export class PackCheck {
   readonly #caller: Caller;
   readonly #packs: Repository['packs'];
   readonly #verifier: PackVerifier;
+  readonly #packsAtOnce: number;
   readonly #readsData: (pack: PackContents) => boolean;
   readonly #onReport: OnReport | undefined;
   readonly #reports = new Map<string, PackReport>();
@@ -23,13 +24,14 @@ export class PackCheck {
   /** `listed`: the sizes of packs by id, as they were listed. */
   constructor(
     caller: Caller,
-    repository: Pick<Repository, 'packs' | 'packVerifier'>,
+    repository: Pick<Repository, 'packs' | 'packVerifier' | 'work'>,
     listed: ReadonlyMap<string, number>,
     readsData: (pack: PackContents) => boolean,
     onReport?: OnReport,
   ) {
     this.#caller = caller;
     this.#packs = repository.packs;
+    this.#packsAtOnce = Math.min(PACKS_AT_ONCE, repository.work.atOnce);
     this.#verifier = repository.packVerifier(listed);
     this.#readsData = readsData;
     this.#onReport = onReport;
@@ -46,7 +48,7 @@ export class PackCheck {
       const bytesToRead = fresh.filter(this.#readsData).reduce((total, { sizeBytes }) => total + sizeBytes, 0);
       progress.bytesTotal = progress.bytesDone + bytesToRead;
     }
-    await mapConcurrently(fresh, PACKS_AT_ONCE, async (pack) => {
+    await mapConcurrently(fresh, this.#packsAtOnce, async (pack) => {
       await pacer.pause();
       const report = await this.#verifyCopies(pack);
       this.#reports.set(pack.id, report);

@@ -10,11 +10,14 @@ import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { readPackContents } from '../store/pack-reader.ts';
+import type { WorkSizes } from '../util/work-limits.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { decodeManifest, readSegment } from './manifests.ts';
 
 interface CheckpointPlace extends FilePlace {
   readonly config: RepositoryConfig;
+  /** Undefined if there is no limit of memory. */
+  readonly work?: WorkSizes;
 }
 
 /**
@@ -36,6 +39,7 @@ export async function readCheckpoint(
   const state = await readSurely(backend, name, async (from) => {
     const sizeBytes = await from.sizeOf(name);
     if (sizeBytes === undefined) return undefined;
+    place.work?.assertIndexFits(sizeBytes);
     const readRange = async (offset: number, target: Uint8Array): Promise<void> => from.readRange(name, offset, target);
     return await readImage(await openStream({ sizeBytes, readRange }, seals.keys));
   });

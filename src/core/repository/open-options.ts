@@ -1,3 +1,4 @@
+import type { WorkLimits } from '../util/work-limits.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import type { AccessOptions } from './access.ts';
@@ -18,6 +19,8 @@ export interface OpenRepositoryOptions extends AccessOptions {
   readonly onNaming?: ((packId: string) => void) | undefined;
   /** Reads the chunks that other domains keep. Default: they cannot be read. */
   readonly fetchBorrowed?: FetchBorrowed | undefined;
+  /** How much of the machine to use. */
+  readonly limits?: WorkLimits | undefined;
   /** Threads that compress and hash, which the caller closes. Default: threads of this process, closed when unused. */
   readonly threads?: TaskPool | undefined;
 }

@@ -19,7 +19,11 @@ import type { Listing } from './listing.ts';
 import { readSegment } from './manifests.ts';
 import { StateReader } from './state-reader.ts';
 import type { FetchBorrowed } from './state-reader.ts';
+import type { WorkSizes } from '../util/work-limits.ts';
 import { throwIfAborted } from '../util/cancellation.ts';
+
+/** Enough for the trees of a large directory and for a run of blocks. */
+const CACHE_BYTES = 32 * 1024 * 1024;
 
 /** The filter state of everything that was present when the repository was opened. */
 export interface OpenedState {
@@ -44,7 +48,7 @@ export interface OpenedState {
 export interface OpenStateOptions extends FilePlace {
   readonly config: RepositoryConfig;
   readonly codec: BlockCodec;
-  readonly cacheBytes: number;
+  readonly work: WorkSizes;
   readonly fetchBorrowed?: FetchBorrowed | undefined;
   /** Aborts the opening with its reason. */
   readonly signal?: AbortSignal | undefined;
@@ -95,13 +99,14 @@ export class StateOpening {
       readonly known: CheckpointKnowledge;
     },
   ) {
-    const { backend, codec, cacheBytes, buffers, onTree, fetchBorrowed } = (this.#options = given.options);
+    const { backend, codec, work, buffers, onTree, fetchBorrowed } = (this.#options = given.options);
     this.#listing = given.listing;
     this.#known = given.known;
     this.#snapshots = new FoldedSnapshots(given.options, given.known.snapshots);
     this.#state = given.state;
     this.#origin = { needsCondemned: given.needsCondemned, checkpoint: given.checkpoint };
-    const chunks = given.options.chunks ?? new ChunkReader(backend, codec, { cacheBytes, buffers });
+    const chunks =
+      given.options.chunks ?? new ChunkReader(backend, codec, { cacheBytes: work.cacheBytes(CACHE_BYTES), buffers });
     this.#reader = new StateReader(given.state, chunks, {
       findCopies: copyFinder({ backend, seals: given.options.seals }, given.state),
       onTree,
@@ -164,7 +169,7 @@ export class StateOpening {
   }
 
   async #addSegments(): Promise<void> {
-    const { backend, prediction, signal } = this.#options;
+    const { backend, prediction, signal, work } = this.#options;
     const read = async (id: string): Promise<PackContents[]> => readSegment(this.#options, id);
     const known = new Set([...this.#state.segments, ...(prediction?.segmentsReplaced ?? [])]);
     const fresh = this.#listing.segmentIds.filter((id) => !known.has(id));
@@ -172,6 +177,7 @@ export class StateOpening {
       throwIfAborted(signal);
       try {
         this.#addSegment(id, await packs);
+        work.assertIndexFits(this.#state.filter.memoryBytes);
       } catch (error) {
         if (!isDamage(error)) throw error;
         this.#damagedSegments.set(id, error.message);

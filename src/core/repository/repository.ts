@@ -15,6 +15,7 @@ import type { PackVerifier } from '../store/pack-verifier.ts';
 import { PackStore } from '../store/pack-store.ts';
 import { DEFAULT_STORE_SIZES, type StoreSizes } from '../store/store-sizes.ts';
 import { Compressor } from '../workers/compression.ts';
+import { WorkSizes } from '../util/work-limits.ts';
 import { acquireSharedPool } from '../workers/shared-pool.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
@@ -36,16 +37,11 @@ import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 import type { OpenRepositoryOptions } from './open-options.ts';
 import { throwIfAborted } from '../util/cancellation.ts';
 
-/** Enough for the trees of a large directory and for a run of blocks. */
-const CACHE_BYTES = 32 * 1024 * 1024;
 /** Two, so that a damaged one costs a longer fold and not a rebuild. */
 const CHECKPOINTS_KEPT = 2;
 
 type StateOptions = Partial<
-  Omit<
-    OpenStateOptions,
-    'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'cacheBytes' | 'chunks' | 'fetchBorrowed'
-  >
+  Omit<OpenStateOptions, 'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'work' | 'chunks' | 'fetchBorrowed'>
 >;
 
 /** An opened repository: its configuration, its lock, and access to its contents. */
@@ -64,6 +60,7 @@ export class Repository {
   readonly packs: PackStore;
   readonly sizes: StoreSizes;
   readonly threads: TaskPool;
+  readonly work: WorkSizes;
   /** A state that later work of the same command continues, to avoid opening the repository again. */
   keptState: OpenedState | undefined;
   readonly #releaseThreads: () => void;
@@ -84,8 +81,7 @@ export class Repository {
       Pick<OpenRepositoryOptions, 'signal' | 'threads' | 'onDamagedCheckpoint' | 'fetchBorrowed' | 'onNaming'> & {
         readonly hasher: ChunkHasher;
         readonly lock: RepositoryLock | undefined;
-        readonly sizes: StoreSizes;
-      },
+      } & Pick<Repository, 'sizes' | 'work'>,
   ) {
     this.#backend = made.backend;
     this.#closePlaced = made.closePlaced;
@@ -99,7 +95,8 @@ export class Repository {
     this.order = new DurableOrder(made);
     this.commits = new CommitRecords(made, this.order, this.assertLocked);
     this.unfinished = new UnfinishedBackups(made, this.order);
-    const shared = made.threads === undefined ? acquireSharedPool() : undefined;
+    this.work = made.work;
+    const shared = made.threads === undefined ? acquireSharedPool(made.work.threadCount) : undefined;
     const threads = (this.threads = shared?.pool ?? made.threads!);
     this.#releaseThreads = shared?.release ?? (() => undefined);
     const compressor = new Compressor(threads, made.config.compression.level);
@@ -120,6 +117,7 @@ export class Repository {
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
     const { backend, signal, threads, onDamagedCheckpoint, fetchBorrowed, onNaming } = options;
     const { storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
+    const work = new WorkSizes(options.limits);
     openZstd();
     const readConfig = async (): Promise<OpenedConfig> => {
       const config = await openConfig(backend, options.unlock);
@@ -133,7 +131,7 @@ export class Repository {
       const opened = lock === undefined ? first : await currentConfig(first, readConfig);
       const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
       const placed = await placePacks(backend, { ...opened, ...opened.config }, options);
-      const given = { signal, sizes, threads, onDamagedCheckpoint, fetchBorrowed, onNaming };
+      const given = { signal, sizes, work, threads, onDamagedCheckpoint, fetchBorrowed, onNaming };
       return new Repository({ ...opened, ...placed, ...given, hasher, lock });
     } catch (error) {
       await lock?.release().catch(() => undefined);
@@ -151,7 +149,7 @@ export class Repository {
       config: this.config,
       codec: this.#codec,
       signal: this.#signal,
-      cacheBytes: CACHE_BYTES,
+      work: this.work,
       chunks: this.#sharedChunks,
       ...options,
     });
@@ -164,8 +162,9 @@ export class Repository {
   }
 
   /** From now on, all openings of the state and verifiers of packs share one cache, to read each block of trees once. */
-  shareBlocks(cacheBytes: number): void {
-    this.#sharedChunks = new ChunkReader(this.#backend, this.#codec, { cacheBytes });
+  shareBlocks(usualBytes: number): void {
+    const options = { cacheBytes: this.work.cacheBytes(usualBytes) };
+    this.#sharedChunks = new ChunkReader(this.#backend, this.#codec, options);
   }
 
   /** Verifies packs. `listed`: their sizes by id, as they were listed. */
@@ -175,8 +174,9 @@ export class Repository {
 
   /** Writes chunks of one kind to new packs. `onPack` is called with each pack once it is published. */
   chunkWriter(kind: ChunkKind, onPack: (pack: PackContents) => void): ChunkWriter {
-    const { order: sink, sizes, config } = this;
-    return new ChunkWriter({ sink, kind, packHash: config.packHash, codec: this.#codec, sizes, onPack });
+    const { order: sink, sizes, config, work } = this;
+    const given = { packHash: config.packHash, codec: this.#codec, blocksAtOnce: work.atOnce };
+    return new ChunkWriter({ sink, kind, sizes, ...given, onPack });
   }
 
   /** Indexes new packs. `verifyPacks` throws if one of them no longer exists. */

@@ -9,7 +9,7 @@ export interface OperationContext
     Caller,
     Pick<
       OpenRepositoryOptions,
-      'backend' | 'lockOwner' | 'lockClock' | 'openPlace' | 'scratchDirectory' | 'storeSizes' | 'threads'
+      'backend' | 'lockOwner' | 'lockClock' | 'openPlace' | 'scratchDirectory' | 'limits' | 'storeSizes' | 'threads'
     > {
   /** How long to wait for a lock. Default: one minute, or 0 for an exclusive lock. */
   readonly lockWaitMs?: number | undefined;

@@ -1,3 +1,4 @@
+import { assertContext } from './arguments.ts';
 import { BackendError } from '../errors.ts';
 import { asCancelled } from '../util/cancellation.ts';
 import { assertEnoughOpenFiles } from '../files/native/open-files.ts';
@@ -97,8 +98,9 @@ class Session {
 
 /** Opens a repository. The caller closes the session. */
 async function openSession(context: OperationContext, access: Access): Promise<Session> {
+  assertContext(context);
   assertEnoughOpenFiles();
-  const { onNotice, storeSizes, threads } = context;
+  const { onNotice, storeSizes, limits, threads } = context;
   let config: OpenedConfig | undefined;
   const onConfig = (opened: OpenedConfig): void => {
     permit(context, access, opened);
@@ -113,6 +115,7 @@ async function openSession(context: OperationContext, access: Access): Promise<S
     onDamagedCheckpoint: (name, reason) => onNotice?.({ kind: 'checkpoint-damaged', name, reason }),
     fetchBorrowed: async (id, domainId) => borrowed.fetch(id, domainId),
     storeSizes,
+    limits,
     threads,
     onNaming: (packId) =>
       context.memory?.noteWritten(context.backend.location, rememberedId(repository.config), packId),

@@ -1,3 +1,4 @@
+import type { OptionKinds } from '../session/arguments.ts';
 import { UsageError } from '../errors.ts';
 import type { SourceError } from '../errors.ts';
 import { PathPatterns } from '../files/paths/path-patterns.ts';
@@ -35,6 +36,19 @@ export interface ExclusionOptions {
   /** Leaves out what git ignores in its work trees. */
   readonly gitIgnore?: boolean;
 }
+
+export const EXCLUSION_KINDS: OptionKinds<Required<ExclusionOptions>> = {
+  exclude: 'texts',
+  iexclude: 'texts',
+  excludeCaches: 'flag',
+  excludeIfPresent: 'texts',
+  excludeLargerThan: 'count',
+  excludeNodump: 'flag',
+  excludeIfXattr: 'texts',
+  oneFileSystem: 'flag',
+  ignoreFiles: 'flag',
+  gitIgnore: 'flag',
+};
 
 /** Returns whether no option is set. The default is to read the ignore files that exist. */
 export function excludesNothing(options: ExclusionOptions): boolean {

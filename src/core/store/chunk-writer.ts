@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
@@ -21,16 +20,10 @@ const LONE_DENSE_BYTES_MIN = 256 * 1024;
 /** Small, because many trees may be growing at the same time. */
 const BUFFER_BYTES_MIN = 16 * 1024;
 /**
- * While more blocks than this are in the compression pipeline, the caller waits. With one more, a first backup is not
- * faster and takes 4 MB more.
+ * Maximum number of slabs in use beside those of the blocks in the pipeline: two for the chunks whose ids are not known
+ * yet, and an open one. If only a few chunks of each slab are new, they keep more slabs in use than their size suggests.
  */
-const IN_FLIGHT_BLOCKS_MAX: number = Math.max(2, availableParallelism());
-/**
- * Maximum number of slabs in use while blocks are in the pipeline: those of the pipeline, two for the chunks whose ids
- * are not known yet, and an open one. If only a few chunks of each slab are new, they keep more slabs in use than their
- * size suggests.
- */
-const SLABS_MAX: number = IN_FLIGHT_BLOCKS_MAX + 3;
+const OTHER_SLABS_MAX = 3;
 
 /**
  * Combines chunks of one kind into blocks, compresses several blocks at a time, and writes them to packs in their
@@ -50,6 +43,7 @@ export class ChunkWriter {
   /** The memory of staged chunks. */
   readonly #slabs: SlabPool;
   readonly #inFlightBytesMax: number;
+  readonly #slabsMax: number;
   #tail: Promise<void> = Promise.resolve();
   #inFlightBytes = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -61,12 +55,18 @@ export class ChunkWriter {
     readonly packHash: PackHash;
     readonly codec: BlockCodec;
     readonly sizes: StoreSizes;
+    /**
+     * While more blocks than this are in the compression pipeline, the caller waits. With one more than there are cores, a
+     * first backup is not faster and takes 4 MB more.
+     */
+    readonly blocksAtOnce: number;
     readonly onPack: (pack: PackContents) => void;
   }) {
-    const { sink, kind, packHash, onPack, sizes } = options;
+    const { sink, kind, packHash, onPack, sizes, blocksAtOnce } = options;
     const { packBytes } = sizes;
     const blockRawBytes = kind === 'tree' ? Math.min(sizes.blockRawBytes, TREE_BLOCK_BYTES_MAX) : sizes.blockRawBytes;
-    this.#inFlightBytesMax = IN_FLIGHT_BLOCKS_MAX * blockRawBytes;
+    this.#inFlightBytesMax = blocksAtOnce * blockRawBytes;
+    this.#slabsMax = blocksAtOnce + OTHER_SLABS_MAX;
     this.#pool = new BufferPool({ sizeBytesMin: Math.min(blockRawBytes, BUFFER_BYTES_MIN) });
     this.#slabs = new SlabPool(this.#pool, blockRawBytes);
     this.#packs = new PackWriter({ sink, kind, packHash, seals: options.codec.seals, packBytes, onPack });
@@ -149,7 +149,7 @@ export class ChunkWriter {
 
   get #isFull(): boolean {
     const isInFlight = this.#inFlightBytes > 0;
-    return isInFlight && (this.#inFlightBytes > this.#inFlightBytesMax || this.#slabs.slabCount > SLABS_MAX);
+    return isInFlight && (this.#inFlightBytes > this.#inFlightBytesMax || this.#slabs.slabCount > this.#slabsMax);
   }
 
   #gather(id: Uint8Array, bytes: Uint8Array, isDense: boolean): void {

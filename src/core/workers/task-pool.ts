@@ -41,7 +41,9 @@ interface TaskPoolOptions {
    * With 0 threads the caller runs every task immediately. Default: one for each core, and at least two, as far as the
    * limit on open files allows.
    */
-  readonly threadCount?: number;
+  readonly threadCount?: number | undefined;
+  /** At most this many threads, if the default is more. */
+  readonly threadsMax?: number | undefined;
   /** Default: the limit of the system for this process. */
   readonly openFiles?: number;
   /** Amount of work that the caller does before it starts a thread, in bytes. */
@@ -66,9 +68,14 @@ export class TaskPool {
   readonly #queue: QueuedTask[] = [];
   #threadCount: number;
   #inlineBytesLeft: number;
+  readonly #isLimited: boolean;
+  #isClosed = false;
 
   constructor(options: TaskPoolOptions = {}) {
-    this.#threadCount = options.threadCount ?? defaultThreadCount(options.openFiles ?? openFilesMax());
+    this.#threadCount =
+      options.threadCount ??
+      Math.min(options.threadsMax ?? Infinity, defaultThreadCount(options.openFiles ?? openFilesMax()));
+    this.#isLimited = options.threadsMax !== undefined;
     this.#program = options.program ?? PROGRAM;
     this.#inlineBytesLeft = options.inlineBytes ?? INLINE_BYTES;
   }
@@ -118,9 +125,23 @@ export class TaskPool {
     while (this.#threads.length < this.#threadCount) this.#startThread();
   }
 
+  /**
+   * For a caller that starts a thread of its own: if the number of threads is limited, this pool uses one less until the
+   * caller calls the result. Returns undefined if the limit leaves no room.
+   */
+  makeRoom(): (() => void) | undefined {
+    if (!this.#isLimited) return () => undefined;
+    if (this.#threadCount === 0) return undefined;
+    this.#threadCount -= 1;
+    return () => {
+      if (!this.#isClosed) this.#threadCount += 1;
+    };
+  }
+
   /** Ends the threads. Running tasks are completed, waiting ones fail; later ones run on the calling thread. */
   close(): void {
     this.#threadCount = 0;
+    this.#isClosed = true;
     for (const thread of this.#threads.splice(0)) thread.close();
     for (const queued of this.#queue.splice(0)) queued.reject(new LdmError('the task pool was closed'));
   }

@@ -128,7 +128,7 @@ export class BackupRun {
   async store(): Promise<StoredSources> {
     const { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem } = this.#given;
     const { startedAt } = this.#given;
-    const { hasher, threads } = repository;
+    const { hasher, threads, work } = repository;
     const chunks = new RepositoryChunkSaver(repository, opened.state, {
       writes: options.dryRun !== true,
       condemnedPackIds: this.#given.unreliable,
@@ -141,7 +141,8 @@ export class BackupRun {
     const pacer = new Pacer(context);
     const chunker = chunkerOf(repository);
     const filesAtOnce = options.readConcurrency;
-    const ahead = new ReadAhead({ threads, hasher, chunkBytesMin: chunker.minSizeBytes, filesAtOnce });
+    const chunkBytesMin = chunker.minSizeBytes;
+    const ahead = new ReadAhead({ threads, hasher, chunkBytesMin, filesAtOnce, atOnce: work.atOnce });
     const content = new ContentSaver({ chunker, hasher, chunks, pacer, tally });
     const saver = new FileSaver({ ahead, threads, content });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
@@ -211,10 +212,11 @@ export class BackupRun {
   }
 
   #announceTotals(parent: ParentSnapshot | undefined): ReturnType<typeof announceTotals> {
-    const { context, options, plan } = this.#given;
+    const { context, options, plan, repository } = this.#given;
     if (options.stream !== undefined) return undefined;
     const repositoryPlace = context.backend.localDirectory;
-    return announceTotals(context.progress, parent, { plan, excluded: options, repositoryPlace });
+    const scope = { plan, excluded: options, repositoryPlace };
+    return announceTotals(context.progress, parent, scope, repository.threads);
   }
 
   async #continuation(hostname: string, recording: Omit<Recording, 'repository' | 'everyMs'>): Promise<Continuation> {

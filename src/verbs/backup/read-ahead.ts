@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { SourceAttributes } from '../../core/files/source/source-attributes.ts';
 import type { ListedFile } from '../../core/files/source/source-stream.ts';
 import { CHUNK_ID_BYTES } from '../../core/format/constants.ts';
@@ -11,8 +10,6 @@ const FILE_BYTES_MAX = 256 * 1024;
 const BATCH_BYTES_MAX = 512 * 1024;
 /** About 2 ms of work. Handing a batch to a thread costs 0.1 ms. */
 const BATCH_FILES_MAX = 64;
-/** Maximum batches that are being read, or have been read and are not stored yet. */
-const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
 
 type Threads = Pick<Repository['threads'], 'readFiles'>;
 type Reading = ReturnType<Threads['readFiles']>;
@@ -47,6 +44,8 @@ export class ReadAhead {
   readonly #waiting: Batch[] = [];
   /** So many of the batches that are started and not taken yet may be read at the same time. */
   readonly #readingMax: number;
+  /** Maximum batches that are being read, or have been read and are not stored yet. */
+  readonly #batchesMax: number;
   #readingCount = 0;
   #batchCount = 0;
 
@@ -59,7 +58,10 @@ export class ReadAhead {
     readonly hasher: Repository['hasher'];
     readonly chunkBytesMin: number;
     readonly filesAtOnce?: number | undefined;
+    /** How many batches keep the threads busy. */
+    readonly atOnce: number;
   }) {
+    this.#batchesMax = 2 * made.atOnce;
     this.#threads = made.threads;
     this.#hasher = made.hasher;
     this.#readingMax = (made.filesAtOnce ?? Infinity) - 1;
@@ -67,7 +69,7 @@ export class ReadAhead {
   }
 
   get isFull(): boolean {
-    return this.#batchCount >= BATCHES_MAX;
+    return this.#batchCount >= this.#batchesMax;
   }
 
   /** Queues a file. Returns undefined if the file should be read only when it is stored. */

@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { startedAsBatch } from '../../core/files/native/batch-policy.ts';
+import type { Repository } from '../../core/repository/repository.ts';
 import type { Progress } from '../../core/session/progress.ts';
+import { EXCLUSION_KINDS } from '../../core/sources/exclusion.ts';
 import type { ExclusionOptions } from '../../core/sources/exclusion.ts';
 import type { ParentSnapshot } from '../../core/sources/parent-snapshot.ts';
 import type { CountOrder } from './count-thread.ts';
@@ -9,33 +11,25 @@ import type { CountScope, SourceTotals } from './source-count.ts';
 
 /** A short backup is done before a thread has started (80 ms of processor time). */
 const START_DELAY_MS = 200;
-const RULES: Readonly<Record<keyof ExclusionOptions, true>> = {
-  exclude: true,
-  iexclude: true,
-  excludeCaches: true,
-  excludeIfPresent: true,
-  excludeLargerThan: true,
-  excludeNodump: true,
-  excludeIfXattr: true,
-  oneFileSystem: true,
-  ignoreFiles: true,
-  gitIgnore: true,
-};
 /** The thread produces little garbage, but by default V8 would reserve 16 MiB for it. */
 const YOUNG_MEBIBYTES_MAX = 2;
 
 /**
  * Sets the totals of the progress. The totals of a parent snapshot with the same paths are close enough; without one,
- * the sources are counted if the progress is shown.
+ * the sources are counted if the progress is shown, and the limit leaves a thread for that.
  */
 export function announceTotals(
   progress: Progress | undefined,
   parent: ParentSnapshot | undefined,
   scope: CountScope,
+  threads: Pick<Repository['threads'], 'makeRoom'>,
 ): SourceScan | undefined {
   if (progress === undefined) return undefined;
   const summary = parent?.summary;
-  if (summary === undefined) return progress.isShown ? new SourceScan(scope, progress) : undefined;
+  if (summary === undefined) {
+    const release = progress.isShown ? threads.makeRoom() : undefined;
+    return release === undefined ? undefined : new SourceScan(scope, progress, release);
+  }
   progress.filesTotal = summary.totalFilesProcessed;
   progress.bytesTotal = summary.totalBytesProcessed;
   return undefined;
@@ -50,8 +44,15 @@ class SourceScan {
   readonly #order: CountOrder;
   #timer: NodeJS.Timeout | undefined;
   #ended: Promise<void> | undefined;
+  readonly #release: () => void;
 
-  constructor({ plan: { base, roots, followed }, excluded, repositoryPlace }: CountScope, progress: Progress) {
+  /** `release` is called once when the thread has ended. */
+  constructor(
+    { plan: { base, roots, followed }, excluded, repositoryPlace }: CountScope,
+    progress: Progress,
+    release: () => void,
+  ) {
+    this.#release = release;
     const scope = { plan: { base, roots, followed }, excluded: rulesOf(excluded), repositoryPlace };
     this.#order = { scope, stop: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) };
     this.#progress = progress;
@@ -64,6 +65,7 @@ class SourceScan {
     clearTimeout(this.#timer);
     Atomics.store(this.#order.stop, 0, 1);
     this.#progress.isCounting = false;
+    if (this.#ended === undefined) this.#release();
     await this.#ended;
   }
 
@@ -82,6 +84,7 @@ class SourceScan {
     this.#ended = new Promise((resolve) => {
       worker.on('exit', () => {
         this.#progress.isCounting = false;
+        this.#release();
         resolve();
       });
     });
@@ -102,5 +105,5 @@ function startThread(workerData: CountOrder): Worker {
 
 /** The options of a backup have functions too, which cannot be sent. */
 function rulesOf(options: ExclusionOptions): ExclusionOptions {
-  return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(RULES, name)));
+  return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(EXCLUSION_KINDS, name)));
 }

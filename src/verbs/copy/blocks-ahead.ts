@@ -1,10 +1,10 @@
-import { availableParallelism } from 'node:os';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { EntrySet } from '../../core/snapshots/live-walk.ts';
+import type { CopierServices } from './content-copier.ts';
 import type { Content } from './cut-memo.ts';
 
 /** Blocks that are read and decompressed ahead. With those in use, they must fit in the cache of the reader. */
-const BLOCKS_AHEAD_MAX: number = Math.min(Math.max(2, availableParallelism()), 4);
+const BLOCKS_AHEAD_MAX = 4;
 /** The block of a longer chunk contains little else, and takes much memory. */
 const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
 /** A file is read from two blocks in turn, if parts of it can be compressed and others cannot. */
@@ -14,6 +14,7 @@ const OFFSETS_PER_PACK = 2 ** 32;
 /** Reads the blocks of contents ahead into the cache of a reader, in the order in which new chunks are needed. */
 export class BlocksAhead {
   readonly #source: OpenedState;
+  readonly #blocksMax: number;
   readonly #upcoming: Iterator<number>;
   /** The blocks that were requested and are not in use yet. */
   readonly #requested: number[] = [];
@@ -21,8 +22,13 @@ export class BlocksAhead {
   readonly #reading = new Set<Promise<void>>();
 
   /** `isNew`: whether a chunk will have to be read. */
-  constructor(source: OpenedState, contents: readonly Content[], isNew: (entry: number) => boolean) {
+  constructor(
+    { source, atOnce }: Pick<CopierServices, 'source' | 'atOnce'>,
+    contents: readonly Content[],
+    isNew: (entry: number) => boolean,
+  ) {
     this.#source = source;
+    this.#blocksMax = Math.min(atOnce, BLOCKS_AHEAD_MAX);
     this.#upcoming = newChunksOf(contents, isNew);
   }
 
@@ -30,7 +36,7 @@ export class BlocksAhead {
   advance(entry: number): void {
     const position = this.#requested.indexOf(this.#blockOf(entry));
     this.#requested.splice(0, position + 1);
-    while (this.#requested.length < BLOCKS_AHEAD_MAX) {
+    while (this.#requested.length < this.#blocksMax) {
       const next = this.#upcoming.next();
       if (next.done === true) return;
       this.#request(next.value);

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { CHUNK_ID_BYTES } from '../../core/format/constants.ts';
 import type { OpenEntries } from '../../core/repository/state-reader.ts';
 import { prefetch } from '../../core/util/prefetch.ts';
@@ -9,8 +8,8 @@ import type { Content } from './cut-memo.ts';
 import { IdMap } from './id-map.ts';
 import { awaitSource, isSourceDamage } from './source-damage.ts';
 
-/** Blocks that are read and decompressed ahead. With twice as many, a copy is not faster and takes 20 MB more. */
-const BLOCKS_AHEAD: number = Math.min(Math.max(2, availableParallelism()), 8);
+/** Blocks that are read and decompressed ahead. */
+const BLOCKS_AHEAD_MAX = 8;
 const OFFSETS_PER_PACK = 2 ** 32;
 
 /**
@@ -65,7 +64,11 @@ export class ChunkCopier implements ContentCopier {
     const blocks = this.#blocks;
     this.forgetPlan();
     const open = async ([first]: readonly number[]): Promise<OpenEntries | undefined> => this.#open(first!);
-    for await (const [entries, opening] of prefetch(blocks.values(), BLOCKS_AHEAD, open)) {
+    for await (const [entries, opening] of prefetch(
+      blocks.values(),
+      Math.min(this.#services.atOnce, BLOCKS_AHEAD_MAX),
+      open,
+    )) {
       const block = await opening;
       for (const entry of entries) await this.#copy(entry, block);
       block?.release();

@@ -36,6 +36,8 @@ export interface CopierServices {
   readonly onDamagedCopy: (treeId: Uint8Array) => void;
   readonly work: CopyWork;
   readonly pacer: Pacer;
+  /** How many blocks keep the threads busy. */
+  readonly atOnce: number;
 }
 
 /** Counts what was read and written. */

@@ -74,6 +74,7 @@ export class CopyRun {
       work: this.#work,
       onDamagedCopy: damageWarner(there, this.#chunks),
       pacer: new Pacer(context),
+      atOnce: source.work.atOnce,
     };
     this.#copies = new CopiesThere(destination);
     this.#commits = new CopyCommits({

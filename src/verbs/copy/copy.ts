@@ -1,3 +1,4 @@
+import { assertArguments } from '../../core/session/arguments.ts';
 import {
   LdmError,
   NoPasswordError,
@@ -59,6 +60,13 @@ export interface CopyResult {
  * interrupted can be repeated. A snapshot that cannot be read is reported and left out.
  */
 export async function copySnapshots(context: OperationContext, options: CopyOptions): Promise<CopyResult> {
+  assertArguments<CopyOptions>(context, options, {
+    selectors: 'texts',
+    filter: 'filter',
+    destination: 'other!',
+    dryRun: 'flag',
+    onSnapshot: 'call',
+  });
   const there = contextAt(context, options.destination);
   // No deadlock: both locks are shared, and an exclusive lock is never held by a process that waits for another one.
   return await withRepository(contextAt(context), 'read', async (source) => {

@@ -55,7 +55,7 @@ export class Recutter implements ContentCopier {
   async copyPlanned(): Promise<void> {
     const contents = this.#planned;
     this.forgetPlan();
-    const ahead = new BlocksAhead(this.#services.source, contents, (entry) => this.isNew(entry));
+    const ahead = new BlocksAhead(this.#services, contents, (entry) => this.isNew(entry));
     const reader = new ContentReader(this.#services, this.#chunker.buffer, ahead);
     try {
       for (const content of contents) await this.#cutContent(content, reader);

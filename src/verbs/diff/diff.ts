@@ -1,10 +1,10 @@
+import { assertArguments } from '../../core/session/arguments.ts';
 import { CAPABILITY, hasCapability } from '../../core/files/native/capabilities.ts';
 import { canReadAttributes } from '../../core/files/source/source-attributes.ts';
 import type { RecordedAttributes } from '../../core/format/snapshot.ts';
 import { hasSameXattrs } from '../../core/snapshots/entry-changes.ts';
 import { SourceError, UsageError } from '../../core/errors.ts';
-import { encodeTree } from '../../core/format/tree/tree.ts';
-import type { TreeEntry } from '../../core/format/tree/tree.ts';
+import { encodeTree, type TreeEntry } from '../../core/format/tree/tree.ts';
 import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
@@ -16,13 +16,10 @@ import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { SourceProblem } from '../../core/session/notices.ts';
-import { excludesNothing } from '../../core/sources/exclusion.ts';
-import type { ExclusionOptions } from '../../core/sources/exclusion.ts';
-import { ChunkComparison } from './diff-result.ts';
-import type { DiffChange, DiffStatistics } from './diff-result.ts';
+import { EXCLUSION_KINDS, excludesNothing, type ExclusionOptions } from '../../core/sources/exclusion.ts';
+import { ChunkComparison, type DiffChange, type DiffStatistics } from './diff-result.ts';
 import { DiffRun } from './diff-run.ts';
-import { snapshotSides } from './diff-sides.ts';
-import type { DiffSides, NamedPlace } from './diff-sides.ts';
+import { snapshotSides, type DiffSides, type NamedPlace } from './diff-sides.ts';
 import { LiveContent } from './live-content.ts';
 import { liveSides } from './live-sides.ts';
 import { selectNewestPair } from '../../core/snapshots/newest-pair.ts';
@@ -80,6 +77,8 @@ export interface DiffResult {
  * not read.
  */
 export async function diffSnapshots(context: OperationContext, options: DiffOptions): Promise<DiffResult> {
+  const own = { before: 'path', after: 'path', filter: 'filter', metadata: 'flag', checksum: 'flag' } as const;
+  assertArguments<DiffOptions>(context, options, { ...own, ...EXCLUSION_KINDS });
   return await withRepository(context, 'read', async (repository) => {
     const found = await repository.files.readSnapshots();
     const opened = await repository.openState();

@@ -1,3 +1,4 @@
+import { assertArguments } from '../../core/session/arguments.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { joinPath } from '../../core/util/byte-string.ts';
@@ -35,6 +36,12 @@ export interface DiskUsageOptions {
  * @throws SnapshotNotFoundError if no snapshot is selected
  */
 export async function measureUsage(context: OperationContext, options: DiskUsageOptions): Promise<DiskUsage[]> {
+  assertArguments<DiskUsageOptions>(context, options, {
+    selectors: 'paths',
+    filter: 'filter',
+    asOne: 'flag',
+    depth: 'count',
+  });
   return await withRepository(context, 'read', async (repository) => {
     const found = await repository.files.readSnapshots();
     repository.shareBlocks(CACHE_BYTES);

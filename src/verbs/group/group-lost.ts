@@ -1,3 +1,4 @@
+import { assertArgument, assertArguments } from '../../core/session/arguments.ts';
 import { RefusedError, isDamage } from '../../core/errors.ts';
 import { assertAllOnline, withoutCondemned } from '../../core/repository/listing.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
@@ -42,8 +43,11 @@ export interface GroupLossOptions {
 export async function loseGroup(
   context: OperationContext,
   name: string,
-  { confirmed = false, readData = false }: GroupLossOptions = {},
+  options: GroupLossOptions = {},
 ): Promise<GroupLoss> {
+  assertArgument('name', name, 'text!');
+  assertArguments<GroupLossOptions>(context, options, { confirmed: 'flag', readData: 'flag' });
+  const { confirmed = false, readData = false } = options;
   return await changeGroups(context, async (changes, repository) => {
     const group = findGroup(repository, name);
     if (group.isOnline) {

@@ -1,3 +1,4 @@
+import { assertArgument, assertArguments } from '../../core/session/arguments.ts';
 import { RefusedError } from '../../core/errors.ts';
 import { findCopies } from '../../core/repository/groups/found-copies.ts';
 import { recoverMetadata } from '../../core/repository/groups/metadata-recovery.ts';
@@ -34,8 +35,11 @@ export interface GroupRecoveryOptions {
 export async function recoverFromGroups(
   context: OperationContext,
   places: readonly string[],
-  { allowMissing = false }: GroupRecoveryOptions = {},
+  options: GroupRecoveryOptions = {},
 ): Promise<GroupRecovery> {
+  assertArgument('places', places, 'texts!');
+  assertArguments<GroupRecoveryOptions>(context, options, { allowMissing: 'flag' });
+  const { allowMissing = false } = options;
   beginPhase(context.progress, 'recovering');
   const found = await findCopies(places, context.openPlace);
   try {

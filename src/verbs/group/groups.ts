@@ -1,3 +1,4 @@
+import { assertArgument, assertArguments } from '../../core/session/arguments.ts';
 import { isDamage } from '../../core/errors.ts';
 import type { RepositoryConfig } from '../../core/format/config.ts';
 import type { CopyRules, StorageGroup } from '../../core/format/group-list.ts';
@@ -93,6 +94,12 @@ export async function findMissing(
  * @throws RefusedError if the repository has no groups, or the place is not empty
  */
 export async function addGroup(context: OperationContext, group: NewGroup): Promise<StorageGroup> {
+  assertArguments<NewGroup>(context, group, {
+    name: 'text!',
+    place: 'text!',
+    weight: 'number',
+    capacityBytes: 'count',
+  });
   return await changeGroups(context, async (changes) => changes.add(group));
 }
 
@@ -102,6 +109,8 @@ export async function setGroupState(
   name: string,
   state: StorageGroup['state'],
 ): Promise<StorageGroup> {
+  assertArgument('name', name, 'text!');
+  assertArgument('state', state, ['active', 'read-only']);
   return await changeGroups(context, async (changes) => changes.change(name, { state }));
 }
 
@@ -110,6 +119,7 @@ export async function setGroupState(
  * @throws UsageError if there are fewer groups
  */
 export async function setCopies(context: OperationContext, rules: CopyRules): Promise<CopyRules> {
+  assertArguments<CopyRules>(context, rules, { copies: 'positive!', copiesIfRefs: 'object' });
   return await changeGroups(context, async (changes) => {
     await changes.setRules(rules);
     return rules;
@@ -121,6 +131,8 @@ export async function setCopies(context: OperationContext, rules: CopyRules): Pr
  * @throws RefusedError if this group is not there
  */
 export async function setGroupPlace(context: OperationContext, name: string, place: string): Promise<StorageGroup> {
+  assertArgument('name', name, 'text!');
+  assertArgument('place', place, 'text!');
   return await changeGroups(context, async (changes) => changes.change(name, { place }));
 }
 

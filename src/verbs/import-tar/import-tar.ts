@@ -1,3 +1,4 @@
+import { assertArguments } from '../../core/session/arguments.ts';
 import { hostname as systemHostname } from 'node:os';
 import { ArchiveError } from '../../core/errors.ts';
 import { openOwnerNames } from '../../core/files/native/owner-names.ts';
@@ -70,6 +71,17 @@ const ROOT = '/' as ByteString;
  * @throws UsageError if the archive does not have the paths
  */
 export async function importTar(context: OperationContext, options: ImportTarOptions): Promise<ImportTarResult> {
+  assertArguments<ImportTarOptions>(context, options, {
+    archive: 'stream!',
+    ignoresZeros: 'flag',
+    acceptsAnyEnd: 'flag',
+    base: 'path',
+    paths: 'paths',
+    hostname: 'text',
+    tags: 'texts',
+    time: 'text',
+    dryRun: 'flag',
+  });
   const startedAt = new Date();
   const time = snapshotTime(options.time, startedAt);
   const problems: SourceProblem[] = [];

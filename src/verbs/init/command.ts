@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
 import type { CopyRules } from '../../core/format/group-list.ts';
 import type { NewGroup } from '../../core/repository/groups/group-changes.ts';
-import type { InitOptions } from '../../core/creating/init.ts';
+import type { InitOptions } from '../../core/creating/init-options.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
 import { addChunkOptions } from '../../console/options/chunk-options.ts';
 import { addCopiesIfRefsOption } from '../../console/options/copies-options.ts';

@@ -1,9 +1,10 @@
+import { assertArguments } from '../../core/session/arguments.ts';
 import { RefusedError, WrongPasswordError } from '../../core/errors.ts';
 import { decodeKeyPage, encodeKeyLines } from '../../core/format/key-page.ts';
 import type { KeyPage } from '../../core/format/key-page.ts';
 import type { KeyStore } from '../../core/repository/keys/key-store.ts';
 import type { OperationContext } from '../../core/session/context.ts';
-import { changeKeys, openKeys } from './keys.ts';
+import { changeKeys, NEW_KEY_KINDS, openKeys } from './keys.ts';
 import type { AddKeyOptions, AddKeyResult } from './keys.ts';
 import { assertFullRole, withNewPassword, withUnlocked } from '../../core/session/unlock.ts';
 
@@ -46,8 +47,10 @@ export async function exportKeys(context: OperationContext): Promise<ExportKeysR
  */
 export async function importKeys(
   context: OperationContext,
-  { page, newPassword, role = 'full', label }: AddKeyOptions & { readonly page: string },
+  options: AddKeyOptions & { readonly page: string },
 ): Promise<AddKeyResult> {
+  assertArguments<AddKeyOptions & { readonly page: string }>(context, options, { ...NEW_KEY_KINDS, page: 'anyText!' });
+  const { page, newPassword, role = 'full', label } = options;
   const store = await openKeys(context);
   const { keys } = checkedPage(store, page);
   const current = keys.filter((key) => store.opensConfig(key));
@@ -66,10 +69,11 @@ export async function importKeys(
 /** Proves that an exported page opens the repository. Changes nothing. Throws as `importKeys` does. */
 export async function testKeyPage(
   context: OperationContext,
-  { page }: { readonly page: string },
+  options: { readonly page: string },
 ): Promise<TestPageResult> {
+  assertArguments<{ readonly page: string }>(context, options, { page: 'anyText!' });
   const store = await openKeys(context);
-  const { keys } = checkedPage(store, page);
+  const { keys } = checkedPage(store, options.page);
   for (const { bytes } of keys) bytes.fill(0);
   return { repositoryId: store.repositoryId, epochs: keys.map(({ epoch }) => epoch) };
 }

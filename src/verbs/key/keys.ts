@@ -1,3 +1,5 @@
+import { KEY_ROLES } from '../../core/format/key-file.ts';
+import { assertArgument, assertArguments, assertContext, type OptionKinds } from '../../core/session/arguments.ts';
 import { UsageError } from '../../core/errors.ts';
 import { RefusedError } from '../../core/errors.ts';
 import type { KeyRole } from '../../core/format/key-file.ts';
@@ -36,6 +38,7 @@ export interface ChangePasswordResult {
 
 /** Opens the keys of a repository, without a lock. */
 export async function openKeys(context: OperationContext): Promise<KeyStore> {
+  assertContext(context);
   const store = await KeyStore.open(accessOptions(context, 'shared'));
   rememberEncrypted(context, store);
   return store;
@@ -79,8 +82,15 @@ export async function listRepositoryKeys(context: OperationContext): Promise<Key
   return await (await openKeys(context)).list();
 }
 
+export const NEW_KEY_KINDS: OptionKinds<Required<AddKeyOptions>> = {
+  newPassword: 'password!',
+  role: KEY_ROLES,
+  label: 'text',
+};
+
 /** Adds a password. */
 export async function addRepositoryKey(context: OperationContext, options: AddKeyOptions): Promise<AddKeyResult> {
+  assertArguments<AddKeyOptions>(context, options, NEW_KEY_KINDS);
   const { newPassword, role = 'full', label } = options;
   return await withUnlocked(context, await openKeys(context), async (unlocked) => {
     assertFullRole(unlocked, 'add others');
@@ -98,6 +108,7 @@ export async function addRepositoryKey(context: OperationContext, options: AddKe
  * work. Returns the removed ids.
  */
 export async function removeRepositoryKeys(context: OperationContext, starts: readonly string[]): Promise<string[]> {
+  assertArgument('starts', starts, 'texts!');
   const store = await openKeys(context);
   const ids = findKeys(await store.list(), starts);
   return await withUnlocked(context, store, async (unlocked) => {
@@ -118,8 +129,10 @@ export async function removeRepositoryKeys(context: OperationContext, starts: re
 /** Replaces the given password by another one. Keys of other passwords stay as they are. */
 export async function changeRepositoryPassword(
   context: OperationContext,
-  { newPassword }: { readonly newPassword: PasswordSource },
+  options: Pick<AddKeyOptions, 'newPassword'>,
 ): Promise<ChangePasswordResult> {
+  assertArguments<Pick<AddKeyOptions, 'newPassword'>>(context, options, { newPassword: 'password!' });
+  const { newPassword } = options;
   return await withUnlocked(context, await openKeys(context), async ({ opened }) => {
     const replacedIds = opened.map(({ id }) => id);
     const keyIds = await withNewPassword(newPassword, async (password) =>

@@ -1,3 +1,4 @@
+import { assertArguments } from '../../core/session/arguments.ts';
 import { LdmError } from '../../core/errors.ts';
 import { MountError, RepositoryNotFoundError } from '../../core/errors.ts';
 import type { FileNode } from './fuse/file-node.ts';
@@ -57,6 +58,15 @@ export interface MountResult extends Mounted {
  * @throws MountError if nothing can be mounted there, RepositoryNotFoundError if the repository is gone
  */
 export async function mount(context: OperationContext, options: MountOptions): Promise<MountResult> {
+  assertArguments<MountOptions>(context, options, {
+    directory: 'path!',
+    filter: 'filter',
+    pathTemplates: 'texts',
+    allowOther: 'flag',
+    ignorePermissions: 'flag',
+    ownerRoot: 'flag',
+    onMounted: 'call',
+  });
   const templates = (options.pathTemplates ?? []).map((text) => parsePathTemplate(text));
   const calls = loadCalls();
   const directory = checkMountDirectory(options.directory, context.backend.localDirectory);

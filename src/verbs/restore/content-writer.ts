@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { isDamage } from '../../core/errors.ts';
 import type { TargetError } from '../../core/errors.ts';
 import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
@@ -9,14 +8,16 @@ import { PartialFiles } from './partial-files.ts';
 import type { FilePart, PlannedBlocks, PlannedFile } from './restore-plan.ts';
 import type { WriteBehind } from './write-behind.ts';
 
-/** Blocks that are read and decompressed ahead: enough for up to eight cores. A block takes up to 8 MiB of memory. */
-const BLOCKS_AHEAD: number = 2 * Math.min(Math.max(2, availableParallelism()), 8);
+/** Blocks that are read and decompressed ahead. A block takes up to 8 MiB of memory. */
+const BLOCKS_AHEAD_MAX = 16;
 
 interface ContentWriterOptions {
   readonly reader: StateReader;
   readonly behind: WriteBehind<PlannedFile>;
   readonly policy: TargetPolicy;
   readonly sparse: boolean;
+  /** How many blocks keep the threads busy. */
+  readonly atOnce: number;
   readonly pacer: Pacer;
   /** Waits until a file can be written, unless its directory is lost; returns no promise if it can be now. */
   readonly prepare: (file: PlannedFile) => Promise<void> | undefined;
@@ -46,11 +47,12 @@ export class ContentWriter {
 
   /** When it returns, the last files may still be with the threads. */
   async write(blocks: PlannedBlocks): Promise<void> {
+    const aheadMax = Math.min(2 * this.#options.atOnce, BLOCKS_AHEAD_MAX);
     for (const key of blocks.keys.keys()) this.#neededKeys.add(key);
     for (const file of blocks.empty) await this.#deliver({ file, entries: [], offsets: [] }, undefined);
     const ahead: Promise<OpenEntries | undefined>[] = [];
     for (let block = 0; block < blocks.count; block += 1) {
-      while (ahead.length < BLOCKS_AHEAD && block + ahead.length < blocks.count) {
+      while (ahead.length < aheadMax && block + ahead.length < blocks.count) {
         ahead.push(this.#open(blocks.firstEntryOf(block + ahead.length)));
       }
       const opened = await ahead.shift();

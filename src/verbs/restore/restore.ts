@@ -33,6 +33,7 @@ import { assertDeletable, checkTargetOptions, overwriteModeOf, realPathOf, targe
 import type { TargetOptions } from './restore-target.ts';
 import { SavedPlaces } from './saved-places.ts';
 import { SetAside, keptAsMessage } from './set-aside.ts';
+import { PLAN_BYTES_MAX } from './restore-plan.ts';
 import { Restorer } from './restorer.ts';
 import { verifyRestored } from './verification.ts';
 import { placeOpener, walkSelected } from './selected-steps.ts';
@@ -209,13 +210,14 @@ async function runSteps(run: RestoreRun): Promise<Blocks> {
         })
       : undefined;
   const sparse = options.sparse === true;
-  const { threads } = repository;
+  const { threads, work } = repository;
   const comparison = new ContentComparison({ state: opened.state, hasher: repository.hasher, pacer });
   // A killed restore can leave the current time on an incomplete file, which `if-newer` would keep.
   const changesFiles = (overwrite === 'if-changed' || overwrite === 'always') && !sparse;
   const inPlace = changesFiles ? new InPlace(opened.state, comparison, policy) : undefined;
-  const entries = { opened, tally, pacer, setAside, inPlace, abandoned, planBytesMax: options.planBytesMax };
-  const restorer = new Restorer({ ...entries, target, targetEntry, policy, threads, overwrite, dryRun, sparse });
+  const { planBytesMax = work.cacheBytes(PLAN_BYTES_MAX) } = options;
+  const shared = { opened, tally, pacer, setAside, inPlace, abandoned, planBytesMax, threads, atOnce: work.atOnce };
+  const restorer = new Restorer({ ...shared, target, targetEntry, policy, overwrite, dryRun, sparse });
   try {
     const writeIfFull = (): Promise<void> | undefined => (restorer.isPlanFull ? restorer.writePlanned() : undefined);
     await walkSelected(place, pacer, {

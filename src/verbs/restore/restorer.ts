@@ -16,7 +16,7 @@ import type { InPlace } from './in-place.ts';
 import { restoreOther } from './other-entries.ts';
 import { LockedFiles } from './locked-files.ts';
 import type { OverwriteMode } from './overwrite.ts';
-import { PLAN_BYTES_MAX, PlannedFile, RestorePlan } from './restore-plan.ts';
+import { PlannedFile, RestorePlan } from './restore-plan.ts';
 import type { RestoreTally } from './restore-tally.ts';
 import type { SetAside } from './set-aside.ts';
 import { TargetDirectories } from './target-directories.ts';
@@ -32,6 +32,7 @@ interface RestorerOptions {
   readonly targetEntry: TreeEntry | undefined;
   readonly policy: TargetPolicy;
   readonly threads: WriterThreads;
+  readonly atOnce: number;
   readonly overwrite: OverwriteMode;
   readonly dryRun: boolean;
   readonly sparse: boolean;
@@ -42,7 +43,7 @@ interface RestorerOptions {
   readonly abandoned: AbandonedWork;
   /** If given, files that exist may be changed instead of replaced. */
   readonly inPlace: InPlace | undefined;
-  readonly planBytesMax?: number | undefined;
+  readonly planBytesMax: number;
 }
 
 /**
@@ -67,6 +68,7 @@ export class Restorer {
     this.#locked = new LockedFiles(policy.attributes, tally);
     this.#planning = { ...options, groups: this.#groups, locked: this.#locked };
     this.#behind = new WriteBehind(policy, threads, {
+      batchesMax: 2 * options.atOnce,
       onWritten: (file, failure) => this.#written.complete(file, failure),
       onFailed: (file, error) => this.#content.fail(file, error),
     });
@@ -93,6 +95,7 @@ export class Restorer {
       behind: this.#behind,
       policy,
       sparse,
+      atOnce: options.atOnce,
       pacer,
       prepare: (file) => this.#prepare(file.directory),
       onWritten: (file, failure) => this.#written.complete(file, failure),
@@ -102,7 +105,7 @@ export class Restorer {
 
   /** Whether `writePlanned` must be called before the next step. */
   get isPlanFull(): boolean {
-    return this.#plan.sizeBytes + this.#directories.sizeBytes >= (this.#options.planBytesMax ?? PLAN_BYTES_MAX);
+    return this.#plan.sizeBytes + this.#directories.sizeBytes >= this.#options.planBytesMax;
   }
 
   get blocks(): { readonly read: number; readonly needed: number } {

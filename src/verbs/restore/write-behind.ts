@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { TargetError } from '../../core/errors.ts';
 import { writeTargetFile } from '../../core/files/target/target-file.ts';
 import type { FileToWrite } from '../../core/files/target/target-file.ts';
@@ -12,12 +11,12 @@ const FILE_BYTES_MAX = 256 * 1024;
 const BATCH_BYTES_MAX = 512 * 1024;
 /** 1 to 4 ms of work. Handing a batch to a thread costs 0.1 ms. */
 const BATCH_FILES_MAX = 64;
-/** Maximum batches that are being written or wait for a thread. */
-const BATCHES_MAX: number = 2 * Math.max(2, availableParallelism());
 
 export type WriterThreads = Pick<Repository['threads'], 'writeFiles'>;
 
 interface WriteBehindCallbacks<F> {
+  /** At most this many batches are being written or wait for a thread. */
+  readonly batchesMax: number;
   /** `failure`: metadata that could not be set. */
   readonly onWritten: (file: F, failure: TargetError | undefined) => void;
   /** The file was not written. */
@@ -71,7 +70,7 @@ export class WriteBehind<F extends FileToWrite> {
 
   /** Waits until the number of pending batches is below its limit; returns no promise if it is. */
   makeRoom(): Promise<void> | undefined {
-    return this.#started.length < BATCHES_MAX ? undefined : this.#settle().then(() => this.makeRoom());
+    return this.#started.length < this.#callbacks.batchesMax ? undefined : this.#settle().then(() => this.makeRoom());
   }
 
   /** Waits until everything is written. */

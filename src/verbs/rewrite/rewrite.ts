@@ -1,3 +1,4 @@
+import { assertArguments } from '../../core/session/arguments.ts';
 import { randomBytes } from 'node:crypto';
 import { RefusedError, UsageError } from '../../core/errors.ts';
 import { encodeSnapshot } from '../../core/format/snapshot.ts';
@@ -58,6 +59,16 @@ export interface RewriteResult {
 
 /** Makes snapshots again without some of their files, or with another host or time. The old ones stay by default. */
 export async function rewriteSnapshots(context: OperationContext, options: RewriteOptions): Promise<RewriteResult> {
+  assertArguments<RewriteOptions>(context, options, {
+    selectors: 'texts!',
+    filter: 'filter',
+    patterns: 'patterns',
+    include: 'patterns',
+    newHost: 'text',
+    newTime: 'text',
+    forget: 'flag',
+    dryRun: 'flag',
+  });
   const hasPatterns = checkRewritePatterns(options);
   if (!hasPatterns && options.newHost === undefined && options.newTime === undefined)
     throw new UsageError('nothing to change', { advice: { code: 'name-rewrite' } });

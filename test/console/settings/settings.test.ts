@@ -86,7 +86,7 @@ describe('other settings', () => {
     expect(withEnvironment({ ...noOptions, json: true }, off).json).toBe(true);
   });
 
-  it.each(['REPOSITORY', 'JSON', 'QUIET', 'VERBOSE', 'LOCK_WAIT', 'NO_PROGRESS', 'PROGRESS_FPS'])(
+  it.each(['REPOSITORY', 'JSON', 'QUIET', 'VERBOSE', 'LOCK_WAIT', 'NO_PROGRESS', 'PROGRESS_FPS', 'THREADS', 'MEMORY'])(
     'refuse an empty LDM_%s',
     (name) => {
       const variables = { [`LDM_${name}`]: '' };
@@ -100,6 +100,10 @@ describe('other settings', () => {
     ['VERBOSE', '-1'],
     ['LOCK_WAIT', 'soon'],
     ['NO_PROGRESS', 'no'],
+    ['THREADS', '0'],
+    ['THREADS', '1.5'],
+    ['MEMORY', '10M'],
+    ['MEMORY', 'much'],
   ])('refuse LDM_%s=%s', (name, value) => {
     expect(() => withEnvironment(noOptions, { [`LDM_${name}`]: value })).toThrow(`LDM_${name} is "${value}"`);
   });

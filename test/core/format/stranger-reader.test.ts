@@ -9,7 +9,7 @@ import { compact } from '../../../src/core/removing/compact.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
-import type { InitOptions } from '../../../src/core/creating/init.ts';
+import type { InitOptions } from '../../../src/core/creating/init-options.ts';
 import type { Notice } from '../../../src/core/session/notices.ts';
 import { describeTree } from '../../support/compare-trees.ts';
 import { createPrng } from '../../support/prng.ts';

@@ -11,7 +11,7 @@ import type { OperationContext } from '../../../src/core/session/context.ts';
 import { copySnapshots } from '../../../src/verbs/copy/copy.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
-import type { InitOptions } from '../../../src/core/creating/init.ts';
+import type { InitOptions } from '../../../src/core/creating/init-options.ts';
 import { addRepositoryKey } from '../../../src/verbs/key/keys.ts';
 import { listFiles } from '../../../src/verbs/ls/ls.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';

@@ -17,6 +17,7 @@ import { missingTools, runTool, testNeeding } from '../../support/tools.ts';
 import { giveToNobody, withoutPrivileges } from '../../support/unprivileged.ts';
 import { withoutKoffi } from '../../support/without-koffi.ts';
 import { listPaths, writeFiles } from '../../verbs/backup/source-tree.ts';
+import { threadsOfTests } from '../../support/test-threads.ts';
 
 const NO_TOOLS = missingTools('setfattr', 'chattr');
 const ROBOTS = 'user.xdg.robots.backup';
@@ -64,7 +65,12 @@ for (const seed of seedsOf(2, 40)) {
       expect((await diffSnapshots(context, { before: 'latest', ...OPTIONS })).changes).toEqual([]);
       const progress = { ...createProgress(), isShown: true };
       const plan = await planSources([source], '/', () => undefined);
-      const scan = announceTotals(progress, undefined, { plan, excluded: OPTIONS, repositoryPlace: undefined });
+      const scan = announceTotals(
+        progress,
+        undefined,
+        { plan, excluded: OPTIONS, repositoryPlace: undefined },
+        threadsOfTests(),
+      );
       await vi.waitFor(() => expect(progress.filesTotal).toBe(summary.totalFilesProcessed), 300_000);
       await scan!.stop();
       await repository.backup();

@@ -27,7 +27,7 @@ async function writeAll(written: readonly Uint8Array[]): Promise<StoredChunk[]> 
   const sizes = { blockRawBytes: 4096, packBytes: 1e9, segmentBytes: 1e9 };
   const onPack = (pack: PackContents): void => void packs.push(pack);
   const sink = sinkOf(backend);
-  const writer = new ChunkWriter({ sink, kind: 'data', packHash: 'blake3', codec, sizes, onPack });
+  const writer = new ChunkWriter({ sink, kind: 'data', packHash: 'blake3', codec, sizes, blocksAtOnce: 2, onPack });
   for (const bytes of written) await writer.add(hasher.dataId(bytes), bytes);
   await writer.finish();
   return packs.flatMap(chunksOf);

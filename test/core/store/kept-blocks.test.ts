@@ -26,7 +26,15 @@ beforeEach(async () => {
   const onPack = (written: PackContents): void => {
     pack = written;
   };
-  const writer = new ChunkWriter({ sink: sinkOf(backend), kind: 'tree', packHash: 'blake3', codec, sizes, onPack });
+  const writer = new ChunkWriter({
+    sink: sinkOf(backend),
+    kind: 'tree',
+    packHash: 'blake3',
+    codec,
+    sizes,
+    blocksAtOnce: 2,
+    onPack,
+  });
   for (const bytes of contents) await writer.add(hasher.treeId(bytes), bytes);
   await writer.finish();
 });

@@ -47,7 +47,15 @@ export function beginWriting(
   const codec = new BlockCodec({ seals: PLAIN, hasher, threads, compressor });
   const onPack = (pack: PackContents): void => void packs.push(pack);
   return {
-    writer: new ChunkWriter({ sink: sinkOf(backend), kind: 'data', packHash: 'blake3', codec, sizes, onPack }),
+    writer: new ChunkWriter({
+      sink: sinkOf(backend),
+      kind: 'data',
+      packHash: 'blake3',
+      codec,
+      sizes,
+      blocksAtOnce: 2,
+      onPack,
+    }),
     packs,
   };
 }

@@ -18,7 +18,7 @@ import type { OperationContext } from '../../../src/core/session/context.ts';
 import { copySnapshots } from '../../../src/verbs/copy/copy.ts';
 import { exportMembership } from '../../../src/filters/export/export.ts';
 import { initRepository, initRepositoryIfMissing } from '../../../src/core/creating/init.ts';
-import type { InitOptions } from '../../../src/core/creating/init.ts';
+import type { InitOptions } from '../../../src/core/creating/init-options.ts';
 import { rotateMasterKey } from '../../../src/verbs/key/key-rotation.ts';
 import { assertRealm } from '../../../src/realm/domains/assert-realm.ts';
 import { createRealm } from '../../../src/realm/verbs/realm/create.ts';

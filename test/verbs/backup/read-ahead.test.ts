@@ -34,7 +34,7 @@ function makeFile(directory: string, name: string, sizeBytes: number): TestFile 
 type Threads = ConstructorParameters<typeof ReadAhead>[0]['threads'];
 
 function makeAhead(chunkBytesMin = 256 * KIB, threads: Threads = threadsOfTests(), filesAtOnce?: number): ReadAhead {
-  return new ReadAhead({ threads, hasher, chunkBytesMin, filesAtOnce });
+  return new ReadAhead({ threads, hasher, chunkBytesMin, filesAtOnce, atOnce: 2 });
 }
 
 /** Counts the batches that are started and whose result is not known. */

@@ -1,5 +1,6 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 
 import type { ExclusionOptions } from '../../../src/core/sources/exclusion.ts';
@@ -9,8 +10,10 @@ import { announceTotals } from '../../../src/verbs/backup/source-scan.ts';
 import { planSources } from '../../../src/core/sources/source-plan.ts';
 import { createProgress } from '../../../src/core/session/progress.ts';
 import type { Progress } from '../../../src/core/session/progress.ts';
+import { TaskPool } from '../../../src/core/workers/task-pool.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
+import { threadsOfTests } from '../../support/test-threads.ts';
 
 /** Against a thread that never answers. */
 const COUNT_TIMEOUT_MS = 60_000;
@@ -90,7 +93,12 @@ it('a thread counts, and its totals are those of the progress', async () => {
   const progress = { ...createProgress(), isShown: true };
   // A backup has more options than rules, and some cannot be sent to a thread.
   const options = { exclude: ['*.tmp'], onEntry: () => undefined };
-  const scan = announceTotals(progress, undefined, await scopeOf(repository, [repository.source], options));
+  const scan = announceTotals(
+    progress,
+    undefined,
+    await scopeOf(repository, [repository.source], options),
+    threadsOfTests(),
+  );
   expect(progress.isCounting).toBe(true);
   await vi.waitFor(() => expect(progress.filesTotal).toBeDefined(), COUNT_TIMEOUT_MS);
   await scan!.stop();
@@ -104,7 +112,7 @@ it('a scan that is stopped at once starts no thread, and a count ends in the mid
   const progress = { ...createProgress(), isShown: true };
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  await announceTotals(progress, undefined, scope)!.stop();
+  await announceTotals(progress, undefined, scope, threadsOfTests())!.stop();
   expect(vi.getTimerCount()).toBe(0);
   expect([progress.isCounting, ...totalsOf(progress)]).toEqual([false, undefined, undefined]);
   let left = 2;
@@ -119,12 +127,34 @@ it('is not needed if a parent snapshot has the same paths, or if no progress is 
   const plan = await planSources([repository.source], '/', () => undefined);
   const scope = { plan, excluded: {}, repositoryPlace: '/' };
   const progress = createProgress();
-  expect(announceTotals(progress, undefined, scope)).toBeUndefined();
+  expect(announceTotals(progress, undefined, scope, threadsOfTests())).toBeUndefined();
   expect(totalsOf(progress)).toEqual([undefined, undefined]);
   progress.isShown = true;
-  expect(announceTotals(progress, parent, scope)).toBeUndefined();
+  expect(announceTotals(progress, parent, scope, threadsOfTests())).toBeUndefined();
   expect(totalsOf(progress)).toEqual([1, 3]);
-  const scan = announceTotals(progress, { ...parent, summary: undefined }, scope);
+  const scan = announceTotals(progress, { ...parent, summary: undefined }, scope, threadsOfTests());
   expect(scan).toBeDefined();
   await scan!.stop();
+});
+
+it('counts in one of the threads that a limit allows, and not at all if it allows only one', async () => {
+  const repository = await makeTestRepository();
+  const scope = await scopeOf(repository, [repository.source], {});
+  const progress = createProgress();
+  progress.isShown = true;
+  const counted = { count: 0 };
+  const onWorker = (): void => void (counted.count += 1);
+  process.on('worker', onWorker);
+  onTestFinished(() => void process.off('worker', onWorker));
+  expect(announceTotals(progress, undefined, scope, new TaskPool({ threadsMax: 0 }))).toBeUndefined();
+  const pool = new TaskPool({ threadsMax: 1 });
+  onTestFinished(() => pool.close());
+  const scan = announceTotals(progress, undefined, scope, pool)!;
+  pool.prepare();
+  await setImmediate();
+  expect(counted.count).toBe(0);
+  await scan.stop();
+  pool.prepare();
+  await setImmediate();
+  expect(counted.count).toBe(1);
 });

@@ -13,7 +13,7 @@ import { CountingBackend } from '../../support/counting-backend.ts';
 import { createPrng } from '../../support/prng.ts';
 import { makeRandomTree } from '../../support/random-tree.ts';
 import { filesOf, letSettle } from '../../support/test-repository.ts';
-import type { InitOptions } from '../../../src/core/creating/init.ts';
+import type { InitOptions } from '../../../src/core/creating/init-options.ts';
 import { inSoak } from '../../support/soak.ts';
 
 /** In the suite, some of the destinations: each test has one with the same ids, with other ids, and with other chunks. */

@@ -8,7 +8,7 @@ import { BackendError, RefusedError } from '../../../src/core/errors.ts';
 import { copySnapshots } from '../../../src/verbs/copy/copy.ts';
 import type { CopyResult } from '../../../src/verbs/copy/copy.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
-import type { InitOptions } from '../../../src/core/creating/init.ts';
+import type { InitOptions } from '../../../src/core/creating/init-options.ts';
 import type { Notice } from '../../../src/core/session/notices.ts';
 import { restoreOne } from '../../support/aftermath.ts';
 import { BACKUP, SMALL_INIT, backupWork, setStage } from '../../support/crash-stage.ts';

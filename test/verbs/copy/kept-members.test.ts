@@ -4,7 +4,7 @@ import { decodeSnapshot } from '../../../src/core/format/snapshot.ts';
 import { decodeTree } from '../../../src/core/format/tree/tree.ts';
 import type { TreeEntry } from '../../../src/core/format/tree/tree.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
-import type { InitOptions } from '../../../src/core/creating/init.ts';
+import type { InitOptions } from '../../../src/core/creating/init-options.ts';
 import { BACKUP, SMALL_INIT, setStage } from '../../support/crash-stage.ts';
 import { copyAll, originalsIn } from '../../support/copy-stage.ts';
 import { forgeSnapshot } from '../../support/forge-snapshot.ts';

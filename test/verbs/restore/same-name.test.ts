@@ -27,6 +27,7 @@ test('of two files with one name, which come to different threads, one is refuse
   for (let round = 0; round < 100; round += 1) {
     const outcomes = { written: 0, failed: 0 };
     const behind = new WriteBehind(createTargetPolicy(), threads, {
+      batchesMax: 4,
       onWritten: () => void (outcomes.written += 1),
       onFailed: () => void (outcomes.failed += 1),
     });

@@ -39,6 +39,7 @@ export class WatchedWrites {
 
   constructor(policy: TargetPolicy = createTargetPolicy(), threads: WriterThreads = threadsOfTests()) {
     this.behind = new WriteBehind(policy, threads, {
+      batchesMax: 4,
       onWritten: ({ path }, failure) => void this.outcomes.push({ path, failure }),
       onFailed: ({ path }, error) => void this.outcomes.push({ path, error }),
     });

@@ -1,3 +1,4 @@
+import { assertOptions } from '../../../core/session/arguments.ts';
 import { randomBytes } from 'node:crypto';
 import { DEFAULT_CHUNKER } from '../../../core/chunking/chunker.ts';
 import type { ChunkerParameters } from '../../../core/chunking/chunker.ts';
@@ -39,6 +40,14 @@ export interface CreatedRealm extends RealmHeader {
  * @throws TargetError if the file exists or cannot be written
  */
 export async function createRealm(options: CreateRealmOptions): Promise<CreatedRealm> {
+  assertOptions<CreateRealmOptions>('options', options, {
+    file: 'path!',
+    name: 'text',
+    isEncrypted: 'flag',
+    chunker: 'object',
+    chunkHash: ['sha1', 'sha256'],
+    newPassword: 'password',
+  });
   const { name, isEncrypted = true, chunker = DEFAULT_CHUNKER, chunkHash = 'sha1', newPassword } = options;
   const path = byteStringOf(options.file);
   createChunker(chunker);

@@ -1,3 +1,4 @@
+import { assertArguments } from '../../../core/session/arguments.ts';
 import { isAbsolute } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { CorruptDataError, RefusedError, UsageError } from '../../../core/errors.ts';
@@ -44,6 +45,12 @@ export interface JoinResult {
  * @throws CoordinatorError
  */
 export async function joinRealm(context: OperationContext, options: JoinOptions): Promise<JoinResult> {
+  assertArguments<JoinOptions>(context, options, {
+    coordinator: 'text!',
+    cache: 'text',
+    isMoved: 'flag',
+    name: 'text',
+  });
   return await withRepository(context, 'add', async (repository) => {
     const { coordinator, cache } = options;
     const earlier = await readEarlier(repository);

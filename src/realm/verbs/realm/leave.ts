@@ -1,3 +1,4 @@
+import { assertArguments } from '../../../core/session/arguments.ts';
 import { hostname } from 'node:os';
 import {
   CancelledError,
@@ -104,6 +105,7 @@ export async function forgetDomain(
   context: OperationContext,
   options: ForgetDomainOptions,
 ): Promise<ForgetDomainResult> {
+  assertArguments<ForgetDomainOptions>(context, options, { named: 'text!', releasesHolds: 'flag' });
   return await withRepository(context, 'shared', async (repository) =>
     withRealm(repository, async (realm) => {
       await assertOriginal(context, realm);

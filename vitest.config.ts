@@ -65,6 +65,7 @@ const servers = [
   'integration/example-servers',
   'integration/import-history',
   'integration/real-load-test',
+  'integration/real-schedulers',
   'integration/realm-servers',
   'integration/realm-watches',
   'integration/serve-ssh',

@@ -4,7 +4,7 @@
  * take none: the time of a program that starts is never stale while another process may remove its directory.
  */
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const DAY_MS = 86_400_000;
 const UNUSED_MS = 30 * DAY_MS;
@@ -28,7 +28,7 @@ export function keepProgram(directory: string, nowMs: number, wait: () => void =
     const removed = locked(place, wait, () => {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       utimesSync(directory, nowMs / 1000, nowMs / 1000);
-      return setUnusedAside(place, basename(directory), nowMs);
+      return setUnusedAside(place, nowMs);
     });
     for (const each of removed) rmSync(each, { recursive: true, force: true });
   } catch {
@@ -37,10 +37,10 @@ export function keepProgram(directory: string, nowMs: number, wait: () => void =
 }
 
 /** Returns the directories with what can be removed. */
-function setUnusedAside(place: string, own: string, nowMs: number): string[] {
+function setUnusedAside(place: string, nowMs: number): string[] {
   const names = readdirSync(place);
   const unused = names.filter(
-    (name) => name !== own && PROGRAM_NAME.test(name) && nowMs - mtimeOf(join(place, name), Infinity) > UNUSED_MS,
+    (name) => PROGRAM_NAME.test(name) && nowMs - mtimeOf(join(place, name), Infinity) > UNUSED_MS,
   );
   const left = names.filter((name) => name.startsWith(REMOVED)).map((name) => join(place, name));
   if (unused.length === 0) return left;

@@ -32,5 +32,9 @@ describe('on a narrow terminal', () => {
     expect(words(asked)).toContain('This asks what to back up, where to and how often, and shows all commands');
     expect(words(asked)).toContain('(umask 077; cat > ~/.config/ldm/home.password)');
     expect(words(done)).toContain('To see how the runs go: ldm status');
+    // Commands can be pasted: no line has a part of one and something else.
+    expect(`${asked}${done}`).toMatch(/^ {2}ldm -p home key export \| lp\r$/m);
+    if (columns === 40) expect(asked).toMatch(/^ {2}# create the repository\r\n {2}ldm -p home init\r$/m);
+    else expect(asked).toMatch(/^ {2}ldm -p home init {4}# create the repository\r$/m);
   });
 });

@@ -70,6 +70,7 @@ const servers = [
   'integration/realm-watches',
   'integration/serve-ssh',
   'package/release-artefacts',
+  'package/release-parts',
   'realm/coordination/zookeeper-coordinator',
 ].map((name) => `test/${name}.test.ts`);
 /** The files that take long, by the reason: `npm run test:long`, the soak, and CI. Each has a process of its own. */

@@ -65,10 +65,12 @@ const servers = [
   'integration/example-servers',
   'integration/import-history',
   'integration/real-load-test',
+  'integration/real-schedulers',
   'integration/realm-servers',
   'integration/realm-watches',
   'integration/serve-ssh',
   'package/release-artefacts',
+  'package/release-parts',
   'realm/coordination/zookeeper-coordinator',
   'ui/browser/*',
 ].map((name) => `test/${name}.test.ts`);

@@ -28,6 +28,7 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'Name another place with -r or LDM_REPOSITORY. `ldm init` creates a repository in a new or empty directory.',
   'choose-other-destination': 'Name another repository with --to. `ldm init` creates one in a new or empty directory.',
   'mount-or-create-repository': `Mount it, or ${OTHER_PLACE}. \`ldm init\` creates a repository.`,
+  'recover-lost-place': `Mount it, or ${OTHER_PLACE}. The repository there had groups: if only its own place is lost, \`ldm -r NEW group recover GROUP\` makes it again in a new directory, from the copies in its groups.`,
   'wait-for-lock': 'Try again when that process has finished, or wait for it with --lock-wait 10m.',
   'take-over-lock':
     'This machine cannot see whether that process still runs. If it does not, --lock-wait 35m takes the lock over: its heartbeat must be unchanged for 30 minutes.',
@@ -114,7 +115,10 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'name-sources': 'Name the files or directories to back up, such as `ldm backup ~/data`.',
   'give-password':
     'Give --password-file or --password-command, or set LDM_PASSWORD_FILE, LDM_PASSWORD_COMMAND or LDM_PASSWORD.',
-  'give-other-password': 'Nothing was changed. Give the password of one of the keys that `ldm key list` shows.',
+  'type-or-give-password':
+    'Nothing was changed. Run the command again and type it, or name its source with --password-file or --password-command.',
+  'give-other-password':
+    'Nothing was changed. Give the password of one of the keys that `ldm key list` shows, which needs none. With a page that `ldm key export` wrote, `ldm key import` sets a new one.',
   'accept-plain-destination':
     'Nothing was copied. If you mean this repository, leave its password out, or add --to-no-encryption if it is that of the other one, or of all.',
   'give-destination-password':
@@ -156,8 +160,7 @@ export const HINTS_ABOUT: Readonly<Record<SubjectAdviceCode, (subject: string) =
     `Nothing was changed. Move what can be read to the other groups with \`ldm group drain ${name}\`. To give up a disk that fails, unmount it first.`,
   'remove-offline-group': (name) =>
     `Nothing was changed. Make it available again, or, if its data is lost for good, see \`ldm group lost ${name}\`.`,
-  'create-repository': (place) =>
-    `Create one with \`ldm -r ${place} init\`, or ${OTHER_PLACE}. If a repository with copies in groups is lost, see \`ldm group recover --help\`.`,
+  'create-repository': (place) => `Create one with \`ldm -r ${place} init\`, or ${OTHER_PLACE}.`,
   'use-recovered': (place) =>
     `Use the repository at ${place}. If that is lost, \`ldm group recover\` makes it again in a new directory.`,
   'recover-from-group': (place) =>

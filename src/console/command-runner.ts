@@ -35,6 +35,8 @@ export interface CommandOutcome {
 export interface OutputChanges {
   /** It prints nothing. */
   readonly silent?: boolean;
+  /** The command that should come next does so by itself. */
+  readonly isFollowed?: boolean;
   /** An earlier command has reported what is wrong in the configuration file. */
   readonly isProfileKnown?: boolean;
   /** Further fields of its summary in JSON. */

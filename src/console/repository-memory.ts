@@ -16,6 +16,8 @@ const VERSION = 1;
 const MAX_BYTES = 2 ** 27;
 const PLACE_DIGITS = 32;
 const FILE_NAME = /^[0-9a-f]{64}-[0-9a-f]{32}\.json$/;
+/** Those of repositories without encryption, too. */
+const ANY_FILE_NAME = /^(plain-)?[0-9a-f]{64}-[0-9a-f]{32}\.json$/;
 const NOTHING_THERE = new Set(['ENOENT', 'ENOTDIR']);
 
 interface MemoryMessages {
@@ -53,10 +55,20 @@ export class StoredMemory implements RepositoryMemory {
     return this.#find((name) => name.startsWith(`${repositoryId}-`));
   }
 
+  hadGroups(place: string): boolean {
+    const end = endOfName(canonicalPlace(place));
+    const paths = this.#find((name) => name.endsWith(end), ANY_FILE_NAME);
+    return paths.some((path) => this.#decode(path)?.hasGroups === true);
+  }
+
   recall(place: string, repositoryId: string): SeenRepository | undefined {
     const path = this.#pathOf(place, repositoryId);
-    const bytes = path === undefined ? undefined : this.#read(path);
-    if (path === undefined || bytes === undefined) return undefined;
+    return path === undefined ? undefined : this.#decode(path);
+  }
+
+  #decode(path: string): SeenRepository | undefined {
+    const bytes = this.#read(path);
+    if (bytes === undefined) return undefined;
     if (this.#decoded?.bytes.equals(bytes) === true) return this.#decoded.seen;
     try {
       this.#decoded = { bytes, seen: decodeSeen(bytes) };
@@ -135,11 +147,11 @@ export class StoredMemory implements RepositoryMemory {
   }
 
   /** Returns the paths of the files with matching names. */
-  #find(matches: (name: string) => boolean): string[] {
+  #find(matches: (name: string) => boolean, form = FILE_NAME): string[] {
     const directory = this.#directory;
     if (directory === undefined) return [];
     const names = this.#attempt('list', directory, () => readdirSync(directory)) ?? [];
-    return names.filter((name) => FILE_NAME.test(name) && matches(name)).map((name) => join(directory, name));
+    return names.filter((name) => form.test(name) && matches(name)).map((name) => join(directory, name));
   }
 
   #read(path: string): Buffer | undefined {
@@ -186,13 +198,14 @@ function endOfName(place: string): string {
 }
 
 function membersOf(seen: SeenRepository): Record<string, unknown> {
-  const { firstSeen, keyId, epoch, generation, commit, isOlder, snapshots } = seen;
+  const { firstSeen, keyId, epoch, generation, commit, hasGroups, isOlder, snapshots } = seen;
   return {
     ...(firstSeen === undefined ? {} : { first_seen: firstSeen }),
     ...(keyId === undefined ? {} : { key_id: keyId }),
     epoch,
     generation,
     commit,
+    ...(hasGroups === true ? { has_groups: true } : {}),
     ...(isOlder ? { is_older: true } : {}),
     snapshots: [...snapshots].map(([id, time]) => (time === undefined ? id : `${id} ${time}`)).sort(),
   };
@@ -212,6 +225,7 @@ function decodeSeen(bytes: Uint8Array): SeenRepository {
     epoch: reader.has('epoch') ? reader.count('epoch') : 0,
     generation: reader.count('generation'),
     commit: reader.has('commit') ? reader.count('commit') : 0,
+    hasGroups: reader.has('has_groups') && reader.boolean('has_groups'),
     isOlder: reader.has('is_older') && reader.boolean('is_older'),
     snapshots: new Map(entries.map(([id, time]) => [id!, time])),
   };

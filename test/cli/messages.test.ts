@@ -89,7 +89,8 @@ describe('repair', () => {
     const { run } = scenario;
     await run(['backup', 'source']);
     damage(scenario, 'packs');
-    const advice = /back up the same files again, .*; then delete the snapshots that `ldm check` still names\.$/m;
+    const advice =
+      /comes back with the next backup of the same files, .* Then delete the snapshots that `ldm check` still names\.$/m;
     expect((await run(['check', '--read-data'])).stdout).toMatch(advice);
     expect(await run(['repair'])).toMatchObject({ code: 4, stdout: expect.stringMatching(advice) as string });
     await run(['backup', 'source']);

@@ -197,6 +197,14 @@ describe('a release', () => {
     expect([found.status, found.stdout]).toEqual([1, '']);
   });
 
+  it('has the time of its commit in all files, and only programs that can be executed', () => {
+    const archive = join(release, `ldm-${version}-linux-${ARCHITECTURE}.tar.gz`);
+    const listed = runTool('tar', '--utc', '--full-time', '-tvzf', archive).trim().split('\n');
+    expect(new Set(listed.map((line) => line.split(/\s+/).slice(3, 5).join(' '))).size).toBe(1);
+    const found = runTool('find', debian, '-type', 'f', '-perm', '/111', '-printf', '%f ').trim().split(' ');
+    expect(found.toSorted()).toEqual(['ldm', 'ldm.js', 'node']);
+  });
+
   it('has man pages and completions, beside the executable and in the package', () => {
     const shares: readonly (readonly [string, string])[] = [
       [join(executable, '../../share'), 'zsh/site-functions/_ldm'],
@@ -207,7 +215,8 @@ describe('a release', () => {
       for (const file of files) expect(readFileSync(join(share, file), 'utf8'), file).toContain('ldm');
       const pages = readdirSync(join(share, 'man/man1'));
       expect(pages).toEqual(expect.arrayContaining(['ldm.1.gz', 'ldm-backup.1.gz']));
-      expect(existsSync(join(share, 'doc/ldm-backup/node-license.txt'))).toBe(true);
+      const documents = readdirSync(join(share, 'doc/ldm-backup'));
+      expect(documents.toSorted()).toEqual(['copyright', 'node-license.txt', 'third-party.md']);
     }
   });
 

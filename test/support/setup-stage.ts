@@ -15,10 +15,11 @@ type Exchange = readonly [shown: string, typed: string];
 export interface SetupStage {
   readonly home: string;
   readonly at: (...names: string[]) => string;
-  /** Runs `setup` on a terminal, and gives these answers. Returns what was shown, and the exit code. */
+  /** Runs `setup` on a terminal (of 100 columns), and gives these answers. Returns what was shown, and the exit code. */
   readonly setUp: (
     exchanges: readonly Exchange[],
     env?: Readonly<Record<string, string>>,
+    columns?: number,
   ) => Promise<{ readonly shown: string; readonly code: number | null }>;
   readonly ldm: (...args: readonly string[]) => Promise<RunLdmResult>;
   readonly config: { readonly path: string; readonly read: () => string; readonly write: (text: string) => void };
@@ -45,8 +46,11 @@ export function setSetupStage(): SetupStage {
   return {
     home,
     at,
-    setUp: async (exchanges, more = {}) => {
-      const conversation = converse(`cd '${home}'; ${commandLine}`, cleanEnvironment({ ...env, ...more }));
+    setUp: async (exchanges, more = {}, columns = 100) => {
+      const conversation = converse(
+        `stty cols ${columns}; cd '${home}'; ${commandLine}`,
+        cleanEnvironment({ ...env, ...more }),
+      );
       await talk(conversation, exchanges);
       const code = await conversation.ended;
       return { shown: conversation.shown(), code };

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { keepProgram } from './old-programs.ts';
 import { DamagedExecutableError, type PackedProgram, unpackProgram } from './unpack.ts';
 
 /** Of Node 26: the types in this project are those of Node 20. */
@@ -9,6 +10,8 @@ interface SingleExecutable {
   getAsset(name: string, encoding: 'utf8'): string;
   getRawAsset(name: string): ArrayBuffer;
 }
+
+const KEEP_EVERY_MS = 12 * 3_600_000;
 
 const assets = process.getBuiltinModule('node:sea') as unknown as SingleExecutable;
 
@@ -36,6 +39,8 @@ function start(): void {
     process.exitCode = 1;
     return;
   }
+  // Commands such as `ldm mount` run for months, and load parts of the program late.
+  setInterval(() => keepProgram(directory, Date.now()), KEEP_EVERY_MS).unref();
   // Here, `import` loads only parts of Node. In a file, it loads files.
   createRequire(join(directory, 'package.json'))('./start.cjs');
 }

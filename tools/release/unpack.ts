@@ -19,6 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { keepProgram } from './old-programs.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
@@ -54,11 +55,14 @@ export function unpackProgram(
   contentOf: ContentOf,
   places: readonly string[],
   userId: number,
+  nowMs: number = Date.now(),
 ): string {
   const reasons: string[] = [];
   for (const place of places) {
     try {
       const directory = join(safeDirectory(place, userId), program.name);
+      // Before its files are looked at: another version removes what was not used for long.
+      keepProgram(directory, nowMs);
       complete(directory, program, contentOf);
       return directory;
     } catch (error) {

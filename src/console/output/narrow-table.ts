@@ -35,7 +35,7 @@ export function layOutNarrow(table: NarrowTable): string[] | undefined {
   const widths = widthsOf(lines);
   if (widthOfTable(widths) <= columns) return undefined;
   if (!hasHead && shortened.length === 0)
-    return wrapLastColumn(lines, columns - widthOfTable([...widths.slice(0, -1), 0]));
+    return wrapLastColumn(lines, columns - widthOfTable([...widths.slice(0, -1), 0]), columns);
   const fitting = columns < ROWS_FROM ? undefined : shortenedWidths(widths, table);
   if (fitting === undefined) return layOutRecords(table, widths);
   return alignLines(
@@ -116,8 +116,8 @@ function lastCells(line: readonly string[], shown: readonly number[], { shortene
 }
 
 /** Breaks the text in the last column at spaces; a longer word, such as a path, stays whole, so that it can be copied. */
-function wrapLastColumn(lines: readonly (readonly string[])[], width: number): string[] | undefined {
-  if (width < TEXT_MIN) return undefined;
+function wrapLastColumn(lines: readonly (readonly string[])[], width: number, columns: number): string[] {
+  if (width < TEXT_MIN) return lines.flatMap((line) => textBelow(line, columns));
   const wrapped = lines.flatMap((line) => {
     const [first = '', ...more] = wrapWords(line.at(-1) ?? '', width);
     const before = line.slice(0, -1);
@@ -126,10 +126,17 @@ function wrapLastColumn(lines: readonly (readonly string[])[], width: number): s
   return alignLines(wrapped);
 }
 
+/** The cells before the text in a line of their own. */
+function textBelow(line: readonly string[], columns: number): string[] {
+  const before = wrapWords(line.slice(0, -1).join(COLUMN_GAP), columns);
+  const text = wrapWords(line.at(-1) ?? '', columns - RECORD_INDENT.length);
+  return [...before, ...text.map((part) => RECORD_INDENT + part)];
+}
+
 /** A space at which a line may end: not one between a number and its unit. */
 const BREAK = / (?!(?<=\d )(?:%|(?:[KMGT]i)?B\b))/;
 
-function wrapWords(text: string, width: number): string[] {
+export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(BREAK)) {
     const joined = `${lines.at(-1) ?? ''} ${word}`;

@@ -10,6 +10,8 @@ interface OutputOptions {
   readonly quiet: boolean;
   /** Prints nothing at all. */
   readonly silent?: boolean | undefined;
+  /** Another command follows by itself: none needs to be recommended. */
+  readonly isFollowed?: boolean | undefined;
   /** Further fields of summaries in JSON. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
@@ -21,6 +23,7 @@ interface OutputOptions {
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
+  readonly isFollowed: boolean;
   /** The number of `-v` options. */
   verbosity = 0;
   readonly silent: boolean;
@@ -40,6 +43,7 @@ export class Output {
     this.json = options.json;
     this.quiet = options.quiet;
     this.silent = options.silent === true;
+    this.isFollowed = options.isFollowed === true;
     this.#labels = options.labels ?? {};
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       this.#failure ??= error;

@@ -54,7 +54,7 @@ export function formatTable(rows: readonly (readonly string[])[], options: Table
 }
 
 /** A terminal of unknown width has 0 columns. */
-function terminalColumns(): number | undefined {
+export function terminalColumns(): number | undefined {
   return process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : undefined;
 }
 

@@ -16,7 +16,11 @@ export function isTerminal(): boolean {
 export async function askPassword(question: string, signal: AbortSignal): Promise<Buffer> {
   const password = await askLine(question, signal);
   if (password.length > 0) return password;
-  throw new NoPasswordError('no password was typed');
+  throw notTyped();
+}
+
+function notTyped(): NoPasswordError {
+  return new NoPasswordError('no password was typed', { advice: { code: 'type-or-give-password' } });
 }
 
 /** Asks for a new password, twice. */
@@ -55,7 +59,7 @@ async function askLine(question: string, signal: AbortSignal): Promise<Buffer> {
     const state = await readLine(terminal, line, signal);
     if (state === 'complete') return line.bytes();
     if (state === 'interrupted') throw new CancelledError('SIGINT');
-    throw new NoPasswordError(state === 'too-long' ? 'the password is too long' : 'no password was typed');
+    throw state === 'too-long' ? new NoPasswordError('the password is too long') : notTyped();
   } finally {
     line.clear();
     leaveRawMode(terminal);

@@ -28,7 +28,7 @@ const OTHERWISE: ReadonlySet<Finding['kind']> = new Set<Finding['kind']>([
 ]);
 
 const WHAT_HELPS =
-  'For the rest, back up the same files again, which stores what they still contain; then delete the snapshots that `ldm check` still names.';
+  'What `ldm repair` cannot restore comes back with the next backup of the same files, if they still contain it, or with `ldm copy` from another repository that has these snapshots. Then delete the snapshots that `ldm check` still names.';
 
 /** Formats findings as text: grouped by kind, errors first, each with the affected files. Ids of chunks only with `-v`. */
 export function formatFindings(findings: readonly Finding[], verbosity: number): string[] {

@@ -15,6 +15,7 @@ export function reportInit(session: Session, result: InitResult): void {
   if (verbosity > 0) output.remark([describeStorage(result), describePlan(result)].join('\n'));
   const shared = describeShared(result);
   if (shared !== undefined) output.remark(shared);
+  if (output.isFollowed) return;
   output.remark(`next: ldm ${session.isDefaultRepository ? '' : `-r ${quoteForShell(place)} `}backup <path>`);
 }
 

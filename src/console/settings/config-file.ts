@@ -3,6 +3,7 @@ import type { AST } from 'toml-eslint-parser';
 import { UsageError } from '../../core/errors.ts';
 import { reasonOf } from '../../core/files/paths/path-failures.ts';
 import { utf8Of } from '../../core/files/paths/text-file.ts';
+import { adviceForForeignKey, dashed } from './foreign-keys.ts';
 import { suggestionFor } from './suggestion.ts';
 
 export type Table = Readonly<Record<string, unknown>>;
@@ -57,6 +58,7 @@ export async function parseConfig(path: string, text: string): Promise<ConfigFil
       path,
       lineOf([unknown]),
       `unknown table or key ${JSON.stringify(unknown)}${suggestionFor(unknown, TOP_TABLES)}`,
+      adviceForForeignKey(dashed(unknown), 'profiles.home'),
     );
   if (isTable(profiles)) return { path, defaults, profiles, groups, lineOf };
   throw misplaced(path, lineOf(['profiles']), '`profiles` is not a table');
@@ -66,9 +68,9 @@ export function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
-function misplaced(path: string, line: number | undefined, problem: string): UsageError {
+function misplaced(path: string, line: number | undefined, problem: string, advice?: string): UsageError {
   return new UsageError(`${path}:${line ?? 1}: ${problem}`, {
-    hint: 'Settings belong to a profile: begin with a line such as [profiles.home].',
+    hint: advice ?? 'Settings belong to a profile: begin with a line such as [profiles.home].',
   });
 }
 

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { UsageError } from '../../core/errors.ts';
 import { type Table, isTable } from './config-file.ts';
+import { adviceForForeignKey, dashed, useKey } from './foreign-keys.ts';
 import { WrongValueError, isUnset, optionValue, pathValues, textValues } from './profile-values.ts';
-import { type RunSettings, readRunSettings } from './run-settings.ts';
+import { RUN_KEYS, type RunSettings, STEPS, readRunSettings } from './run-settings.ts';
 import { suggestionFor } from './suggestion.ts';
-import { type TablePlace, fault, placeBelow } from './table-place.ts';
+import { type TablePlace, fault, placeBelow, profileTableOf } from './table-place.ts';
 
 /** The options of a profile for the program or one of its commands, with values as the command line would give them. */
 export interface ProfileTable {
@@ -109,11 +110,43 @@ function keysOf(command: Command): string[] {
 
 function unknownKey(command: Command, place: TablePlace, key: string): UsageError {
   const words = ['ldm', ...namesOf(command)].join(' ');
-  const options = command.options.flatMap(({ long }) => (long === undefined ? [] : [long.slice('--'.length)]));
+  const options = longNames(command);
   const commands = command.commands.map((each) => each.name());
   const what = commands.length > 0 ? 'neither an option nor a command' : 'not an option';
+  const problem = `is ${what} of \`${words}\``;
   const suggestion = suggestionFor(key, [...options, ...commands, ...keysOf(command)]);
+  const advice =
+    adviceForOthers(command, place, key) ?? (suggestion === '' ? adviceForTable(command, place, key) : undefined);
+  if (advice !== undefined) return fault(place, key, problem, advice);
   const kinds = `the long names of options, without dashes${commands.length > 0 ? ', and the names of commands' : ''}`;
   const hint = `Keys are ${kinds}: see \`${words} --help\`.`;
-  return fault(place, key, `is ${what} of \`${words}\`${suggestion}`, hint);
+  return fault(place, key, problem + suggestion, hint);
+}
+
+/** For a key of another tool. */
+function adviceForOthers(command: Command, place: TablePlace, key: string): string | undefined {
+  const [name, profile, [table]] = [dashed(key), profileTableOf(place), namesOf(command)];
+  // Of the other repository.
+  if (longNames(command).includes(`to-${name}`)) return useKey(`to-${name}`, profile, table);
+  return adviceForForeignKey(name, profile, table);
+}
+
+/** For a key of another table. */
+function adviceForTable(command: Command, place: TablePlace, key: string): string | undefined {
+  const [name, profile] = [dashed(key), profileTableOf(place)];
+  if (RUN_KEYS.includes(name)) return useKey(name, profile, RUN);
+  if (longNames(programOf(command)).includes(name)) return useKey(name, profile);
+  const other = STEPS.find((step) => {
+    const its = programOf(command).commands.find((each) => each.name() === step);
+    return its !== undefined && [...longNames(its), ...keysOf(its)].includes(name);
+  });
+  return other === undefined ? undefined : useKey(name, profile, other);
+}
+
+function longNames({ options }: Command): string[] {
+  return options.flatMap(({ long }) => (long === undefined ? [] : [long.slice('--'.length)]));
+}
+
+function programOf(command: Command): Command {
+  return command.parent === null ? command : programOf(command.parent);
 }

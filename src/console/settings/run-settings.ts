@@ -3,9 +3,10 @@ import { parseDuration } from '../../core/util/format-time.ts';
 import { type Schedule, parseSchedule } from '../jobs/schedule-words.ts';
 import { splitWords } from '../password/split-words.ts';
 import { isTable } from './config-file.ts';
+import { adviceForForeignKey, dashed } from './foreign-keys.ts';
 import { WrongValueError, isUnset, pathValue } from './profile-values.ts';
 import { suggestionFor } from './suggestion.ts';
-import { type TablePlace, fault } from './table-place.ts';
+import { type TablePlace, fault, profileTableOf } from './table-place.ts';
 
 /** The commands that can be steps of a run, in the order in which they run unless the profile says another. */
 export const STEPS = ['backup', 'forget', 'compact', 'check', 'copy', 'doctor'] as const;
@@ -62,7 +63,7 @@ const KEYS: ReadonlyMap<string, readonly [keyof RunSettings, Parse]> = new Map<s
 ]);
 
 /** The keys that the table `run` may have. */
-const RUN_KEYS: readonly string[] = [...KEYS.keys()];
+export const RUN_KEYS: readonly string[] = [...KEYS.keys()];
 
 /** Reads the table `run` of a profile. Calls `onFault` for each fault, and leaves out what has one. */
 export function readRunSettings(
@@ -83,7 +84,7 @@ export function readRunSettings(
           place,
           key,
           `is not a key of a run${suggestionFor(key, RUN_KEYS)}`,
-          `The keys are ${RUN_KEYS.join(', ')}.`,
+          adviceForForeignKey(dashed(key), profileTableOf(place)) ?? `The keys are ${RUN_KEYS.join(', ')}.`,
         ),
       );
       continue;

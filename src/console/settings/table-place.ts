@@ -16,6 +16,12 @@ export function placeBelow(place: TablePlace, key: string): TablePlace {
   return { ...place, keys: [...place.keys, key] };
 }
 
+/** The table of the profile that a place is in: `profiles.home`, or `defaults`. */
+export function profileTableOf({ keys: [top, name], profile }: TablePlace): string {
+  if (top === 'profiles' && name !== undefined) return `profiles.${name}`;
+  return top === 'defaults' || profile === undefined ? 'defaults' : `profiles.${profile}`;
+}
+
 /** Returns an error such as `config.toml:5: [profiles.home.backup] excldue is not an option`. */
 export function fault({ config, keys, originOf }: TablePlace, key: string, problem: string, hint?: string): UsageError {
   const written = originOf?.([...keys, key]) ?? [...keys, key];

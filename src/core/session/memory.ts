@@ -10,6 +10,8 @@ export interface SeenRepository {
   readonly generation: number;
   /** The number of the newest commit record; 0 if unknown. */
   readonly commit: number;
+  /** Whether a part of it was in groups. */
+  readonly hasGroups?: boolean;
   /** Whether the repository was older than this at some time since, and the user has not accepted it. */
   readonly isOlder: boolean;
   /** The snapshots that this machine has not deleted, with their times in RFC 3339 as far as they are known. */
@@ -25,6 +27,8 @@ export interface RepositoryMemory {
   tracesOfPlace(place: string): readonly string[];
   /** Returns the files that say that a repository was encrypted, at any place. */
   tracesOfId(repositoryId: string): readonly string[];
+  /** Whether a repository at this place had groups. */
+  hadGroups(place: string): boolean;
   recall(place: string, repositoryId: string): SeenRepository | undefined;
   /** No other command changes it between the call of `change` and the end. */
   update(place: string, repositoryId: string, change: (seen: SeenRepository | undefined) => SeenRepository): void;

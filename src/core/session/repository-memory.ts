@@ -1,5 +1,5 @@
 import type { RepositoryMemory, SeenRepository } from './memory.ts';
-import { RepositoryChangedError } from '../errors.ts';
+import { RepositoryChangedError, RepositoryNotFoundError } from '../errors.ts';
 import type { Repository } from '../repository/repository.ts';
 import { wallClockMs } from '../util/clock.ts';
 
@@ -90,6 +90,12 @@ export function assertNoneRemembered({ memory, backend: { location } }: Remember
       hint: `No new repository was created. Mount the disk. If you have removed the repository on purpose, delete ${files.join(' and ')}.`,
     },
   );
+}
+
+/** For a repository that was not found: with groups, it can be made again. Other errors are returned as they are. */
+export function withRecovery({ memory, backend: { location } }: Remembering, error: unknown): unknown {
+  if (!(error instanceof RepositoryNotFoundError) || memory?.hadGroups(location) !== true) return error;
+  return new RepositoryNotFoundError(error.message, { advice: { code: 'recover-lost-place' }, cause: error });
 }
 
 /** The id under which a repository is remembered. Only that of an encrypted one says that there was one. */

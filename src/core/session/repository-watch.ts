@@ -25,6 +25,7 @@ export class RepositoryWatch {
   readonly #repositoryId: string;
   readonly #files: RepositoryFiles;
   readonly #keyId: string | undefined;
+  readonly #hasGroups: boolean;
 
   constructor(made: {
     readonly memory: RepositoryMemory;
@@ -37,6 +38,7 @@ export class RepositoryWatch {
     this.#repositoryId = rememberedId(made.repository.config);
     this.#files = made.repository.files;
     this.#keyId = made.keyId;
+    this.#hasGroups = made.repository.groups !== undefined;
   }
 
   /**
@@ -97,6 +99,7 @@ export class RepositoryWatch {
         ...seen,
         firstSeen: earlierOf(seen.firstSeen, new Date(wallClockMs()).toISOString()),
         keyId: this.#keyId,
+        hasGroups: this.#hasGroups,
         generation: generation ?? highest,
         commit,
         isOlder: seen.isOlder && !isOver,

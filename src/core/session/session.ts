@@ -14,7 +14,7 @@ import type { BorrowedChunkReader } from './extension.ts';
 import { groupReporter } from './group-reporter.ts';
 import { assertPermitted, mayRemove } from './permissions.ts';
 import type { Access } from './permissions.ts';
-import { assertNotReplaced, rememberEncrypted, rememberedId } from './repository-memory.ts';
+import { assertNotReplaced, rememberEncrypted, rememberedId, withRecovery } from './repository-memory.ts';
 import { RepositoryWatch } from './repository-watch.ts';
 import { assertPasswordUsed, unlockerOf } from './unlock.ts';
 
@@ -137,7 +137,7 @@ export async function withRepository<T>(
 ): Promise<T> {
   const { signal } = context;
   const session = await openSession(context, access).catch((error: unknown) => {
-    throw asCancelled(signal, error);
+    throw asCancelled(signal, withRecovery(context, error));
   });
   let result: T;
   try {

@@ -11,7 +11,7 @@ import { PREFIX_DIGITS_MIN, listingsNear } from './listings-by-id.ts';
 import { groupKey, matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 import { joinVersions } from './snapshot-versions.ts';
-import { describeUnmatched, enumerate, noSnapshots } from './unmatched-filter.ts';
+import { describeGiven, describeUnmatched, enumerate, noSnapshots } from './unmatched-filter.ts';
 
 /** `ID`, `latest` or `latest~N`, optionally followed by a colon and a path inside the snapshot. */
 interface SnapshotSelector {
@@ -65,7 +65,7 @@ export function selectSnapshot(
   const listings = backups.filter(({ snapshot }) => matchesFilter(snapshot, filter));
   const found = findLatest({ ...snapshots, listings }, name, {
     back: Number(latest[1] ?? 0),
-    isFiltered: listings.length < backups.length,
+    given: listings.length < backups.length ? describeGiven(filter, 'and') : '',
     unmatched: listings.length === 0 ? describeUnmatched(backups, filter) : undefined,
   });
   warnOfFuture(caller, listings);
@@ -136,10 +136,7 @@ export function assertCountable(names: readonly string[], lostIds: readonly stri
 function findLatest(
   { listings, damaged, deleted }: ReadSnapshots,
   name: string,
-  {
-    back,
-    ...filtered
-  }: { readonly back: number; readonly isFiltered: boolean; readonly unmatched: string | undefined },
+  { back, ...filtered }: { readonly back: number; readonly given: string; readonly unmatched: string | undefined },
 ): SnapshotListing {
   const [reason] = damaged.values();
   if (reason !== undefined) throw uncountable(name, reason);
@@ -153,15 +150,16 @@ function tooFew(
   name: string,
   count: number,
   {
-    isFiltered,
+    given,
     unmatched,
     deleted,
-  }: { readonly isFiltered: boolean; readonly unmatched: string | undefined; readonly deleted: boolean },
+  }: { readonly given: string; readonly unmatched: string | undefined; readonly deleted: boolean },
 ): SnapshotNotFoundError {
+  const isFiltered = given !== '';
   const kind = deleted ? 'deleted snapshot' : 'snapshot';
   const found = `${count === 0 ? 'no' : `only ${count}`} ${kind}${count === 1 || (count === 0 && isFiltered) ? '' : 's'}`;
   const message = isFiltered
-    ? (unmatched ?? `${found} ${count > 1 ? 'match' : 'matches'} the given host, paths, tags and times`)
+    ? (unmatched ?? `${found} ${count > 1 ? 'match' : 'matches'} ${given}`)
     : `there ${count === 1 ? 'is' : 'are'} ${found}`;
   return new SnapshotNotFoundError(`${name} does not exist: ${message}`, {
     advice: { code: deleted ? 'list-deleted-snapshots' : 'list-snapshots' },
@@ -216,7 +214,7 @@ function findById(
     });
   }
   if (matchesFilter(found.snapshot, filter)) return found;
-  throw new SnapshotNotFoundError(`${describeListing(found)} does not match the given host, paths, tags or times`);
+  throw new SnapshotNotFoundError(`${describeListing(found)} does not match ${describeGiven(filter, 'or')}`);
 }
 
 /** For a snapshot that was changed or copied and has another id since, which people may not know. */

@@ -16,9 +16,24 @@ export function enumerate(items: readonly string[]): string {
 
 /** For an operation on all snapshots that match a filter, if none of these does. */
 export function noSnapshots(all: readonly SnapshotListing[], filter: SnapshotFilter): SnapshotNotFoundError {
-  const isFiltered = Object.keys(filter).length > 0;
-  const message = isFiltered ? 'no snapshot matches the given host, paths, tags and times' : 'there are no snapshots';
+  const given = describeGiven(filter, 'and');
+  const message = given === '' ? 'there are no snapshots' : `no snapshot matches ${given}`;
   return new SnapshotNotFoundError(describeUnmatched(all, filter) ?? message, { advice: { code: 'list-snapshots' } });
+}
+
+/** Names the conditions of a filter: `the given host and times`. Empty if it has none. */
+export function describeGiven(
+  { hosts, paths, tags, since, before }: SnapshotFilter,
+  conjunction: 'and' | 'or',
+): string {
+  const times = [since, before].filter((time) => time !== undefined);
+  const values = { host: hosts, path: paths, tag: tags?.flat(), time: times.length === 0 ? undefined : times };
+  const names = Object.entries(values).flatMap(([noun, given]) =>
+    given === undefined ? [] : [given.length === 1 ? noun : `${noun}s`],
+  );
+  if (names.length === 0) return '';
+  const others = names.slice(0, -1).join(', ');
+  return `the given ${others}${others === '' ? '' : ` ${conjunction} `}${names.at(-1)}`;
 }
 
 /** Tells the caller what a filter names that no snapshot has, if no snapshot matches it. */

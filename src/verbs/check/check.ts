@@ -24,7 +24,7 @@ import type { Notice } from '../../core/session/notices.ts';
 import { assertCountable, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
-import { findUnindexedPacks, lostSegments, lostSnapshots } from './lost-files.ts';
+import { areBeyondRepair, findUnindexedPacks, hasUnindexed, lostSegments, lostSnapshots } from './lost-files.ts';
 import { findMetadataProblems } from './metadata-problems.ts';
 
 export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
@@ -81,6 +81,8 @@ export interface CheckResult {
   readonly foreignNames: readonly string[];
   /** Names of the groups that could not be reached. */
   readonly offlineGroups: readonly string[];
+  /** Whether there are errors, and `repair` would find nothing in this repository that removes any of them. */
+  readonly isBeyondRepair: boolean;
 }
 
 type Checked = Pick<
@@ -88,6 +90,8 @@ type Checked = Pick<
   'findings' | 'left' | 'snapshotsChecked' | 'chunksChecked' | 'borrowed' | 'heldFor' | 'foreignNames'
 > & {
   readonly reports: readonly PackReport[];
+  /** Whether there are packs that no readable segment lists. */
+  readonly hasUnindexedPacks: boolean;
 };
 
 /**
@@ -108,7 +112,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
     beginPhase(context.progress, 'checking');
     repository.shareBlocks(SHARED_BLOCK_BYTES);
     const run = { context, repository, options, isKnown: options.isKnown?.(repository.config.repositoryId) };
-    const { findings, reports, ...counts } = isSelection
+    const { findings, reports, hasUnindexedPacks, ...counts } = isSelection
       ? await checkSelection(run, { selectors, filter })
       : await checkAll(run);
     const sizes = reports.map(({ pack }) => pack.sizeBytes);
@@ -124,6 +128,7 @@ export async function check(context: OperationContext, options: CheckOptions = {
       soundIds: reports.filter(wasReadSound).map(({ pack }) => pack.id),
       bytesRead: reports.reduce((total, report) => total + report.bytesRead, 0),
       packBytes: sizes.reduce((total, sizeBytes) => total + sizeBytes, 0),
+      isBeyondRepair: !hasUnindexedPacks && areBeyondRepair(findings),
       offlineGroups: (repository.groups?.all ?? []).filter(({ isOnline }) => !isOnline).map(({ entry }) => entry.name),
     };
   });
@@ -168,7 +173,8 @@ async function checkAll(run: CheckRun): Promise<Checked> {
   const chunksChecked = recounted.state.filter.liveCount;
   const { borrowed = [], heldFor = [] } = member ?? {};
   const counts = { snapshotsChecked: survey.snapshotCount, chunksChecked };
-  return { findings, reports, left, ...counts, borrowed, heldFor, foreignNames };
+  const hasUnindexedPacks = hasUnindexed(opened.listing, survey);
+  return { findings, reports, left, hasUnindexedPacks, ...counts, borrowed, heldFor, foreignNames };
 }
 
 /** Verifies the packs that segments list. Returns what can verify more of them in the same way. */
@@ -236,5 +242,7 @@ async function checkSelection(
     ...(await sizes.findings(opened, scope.snapshots)),
   ];
   const counts = { snapshotsChecked: scope.snapshots.size, chunksChecked: scope.chunkCount };
-  return { findings, reports, left: undefined, ...counts, borrowed: [], heldFor: [], foreignNames: [] };
+  const hasUnindexedPacks = hasUnindexed(opened.listing, survey);
+  const none = { left: undefined, borrowed: [], heldFor: [], foreignNames: [] };
+  return { findings, reports, hasUnindexedPacks, ...counts, ...none };
 }

@@ -52,3 +52,18 @@ export async function lostSnapshots(
 export function lostSegments({ damage }: OpenedState): Finding[] {
   return damage.lostSegments.map((segmentId) => ({ severity: 'error', kind: 'segment-missing', segmentId }));
 }
+
+/** Whether there are packs that no readable segment lists. */
+export function hasUnindexed({ packs }: OpenedState['listing'], { packs: indexed }: Survey): boolean {
+  return [...packs.keys()].some((id) => !indexed.has(id));
+}
+
+/** What is missing and named here is what a repair leaves: it would have found it in a pack or in a copy. */
+export function areBeyondRepair(findings: readonly Finding[]): boolean {
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  const isLeft = (finding: Finding): boolean =>
+    finding.kind === 'chunk-missing' ||
+    finding.kind === 'file-size' ||
+    (finding.kind === 'snapshot-lost' && finding.outlook === 'gone');
+  return errors.length > 0 && errors.every(isLeft);
+}

@@ -6,7 +6,7 @@ import type { PartOfData } from '../../core/damage/pack-selector.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { Notice } from '../../core/session/notices.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
-import { publishVerified, readVerified, removeVerified, verifiedKeyOf } from './verified-records.ts';
+import { publishVerified, readVerified, removeVerified, verifiedKeyOf } from '../../core/damage/verified-records.ts';
 
 /** Which packs have to be verified, and how many of them now. */
 interface AgeOptions {

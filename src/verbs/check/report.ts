@@ -35,7 +35,11 @@ export function reportCheck(output: Output, result: CheckResult): void {
     const helps = whatHelps(result.findings);
     if (result.offlineGroups.length > 0) output.line(describeOffline(result.offlineGroups));
     else {
-      output.line('`ldm repair --dry-run` prints what can be repaired.');
+      output.line(
+        result.isBeyondRepair
+          ? 'Nothing in this repository has what is missing, so `ldm repair` cannot restore it.'
+          : '`ldm repair --dry-run` prints what can be repaired.',
+      );
       if (helps !== undefined) output.line(helps);
     }
   } else output.remark(`no errors found: ${describeProof(result)}`);

@@ -1,5 +1,6 @@
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readVerified, verifiedMsOf } from '../../core/damage/verified-records.ts';
 import { LdmError } from '../../core/errors.ts';
 import { OPEN_FILES_MIN, openFilesMax } from '../../core/files/native/open-files.ts';
 import { hasNanosecondTimes } from '../../core/files/native/native.ts';
@@ -7,6 +8,7 @@ import { DIRECTORIES } from '../../core/format/layout.ts';
 import { inspectInstallation } from '../../core/repository/installation.ts';
 import type { Installation } from '../../core/repository/installation.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
+import type { Repository } from '../../core/repository/repository.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { futureSnapshots } from '../../core/snapshots/select-snapshots.ts';
@@ -26,6 +28,8 @@ export type Diagnosis = { readonly status: DiagnosisStatus } & (
   | { readonly subject: 'disk'; readonly freeBytes?: number; readonly totalBytes?: number }
   | { readonly subject: 'clock'; readonly now: string; readonly future: readonly SnapshotListing[] }
   | { readonly subject: 'last-backup'; readonly newest: SnapshotListing | undefined }
+  /** What `check --max-age` has recorded, if anything. `share`: of the data, from 0 to 1. `oldest`: RFC 3339. */
+  | { readonly subject: 'verified'; readonly share: number; readonly oldest: string }
 );
 
 export type NativePart = 'blake3' | 'argon2' | 'system-calls';
@@ -113,8 +117,27 @@ async function diagnoseRepository(context: OperationContext, { hostname }: Docto
       diagnoseDisk(location),
       diagnoseClock(listings),
       diagnoseLastBackup(own.at(-1)),
+      ...(await diagnoseVerified(repository)),
     ];
   });
+}
+
+/** A pack counts if all of its copies that can be reached were verified. */
+async function diagnoseVerified(repository: Repository): Promise<Diagnosis[]> {
+  const { times } = await readVerified(repository, Date.now());
+  if (times.size === 0) return [];
+  const { packs } = await repository.files.listAll();
+  let [verifiedBytes, totalBytes, oldestMs] = [0, 0, Infinity];
+  for (const [id, sizeBytes] of packs) {
+    const verifiedMs = await verifiedMsOf(repository, id, times);
+    totalBytes += sizeBytes;
+    if (verifiedMs === -Infinity) continue;
+    verifiedBytes += sizeBytes;
+    oldestMs = Math.min(oldestMs, verifiedMs);
+  }
+  if (verifiedBytes === 0) return [];
+  const share = verifiedBytes / totalBytes;
+  return [{ subject: 'verified', status: 'ok', share, oldest: new Date(oldestMs).toISOString() }];
 }
 
 /** A repository that can only be read is none for backups, but may be meant to be that. */

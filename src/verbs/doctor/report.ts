@@ -44,7 +44,10 @@ export function reportDoctor(
     message: describe(each),
   }));
   const found = foundRepository(diagnoses);
-  if (found !== undefined) lines.push(lastCheckLine(recall(found.repositoryId)));
+  if (found !== undefined) {
+    const isRecorded = diagnoses.some(({ subject }) => subject === 'verified');
+    lines.push(lastCheckLine(recall(found.repositoryId), isRecorded));
+  }
   for (const line of lines) output.message('diagnosis', { ...line });
   const countOf = (status: DiagnosisStatus): number => lines.filter((line) => line.status === status).length;
   const errorCount = countOf('error');
@@ -85,6 +88,8 @@ function describe(diagnosis: Diagnosis): string {
       return describeDisk(diagnosis);
     case 'clock':
       return describeClock(diagnosis);
+    case 'verified':
+      return `${formatPercent(diagnosis.share)} of the data by \`check --max-age\`, the oldest of it at ${formatTime(diagnosis.oldest)}`;
     default:
       return diagnosis.newest === undefined ? 'none' : describeListing(diagnosis.newest);
   }
@@ -113,13 +118,14 @@ function describeClock({ status, now, future }: Extract<Diagnosis, { subject: 'c
   return future.length === 0 ? time : `${time}; dated in the future: ${enumerate(future.map(describeListing))}`;
 }
 
-function lastCheckLine(last: LastCheck | undefined): Line {
+/** `isRecorded`: another line says how much is verified, by that check and those before. */
+function lastCheckLine(last: LastCheck | undefined, isRecorded: boolean): Line {
   const subject = 'last-check';
   if (last === undefined)
     return { subject, status: 'unknown', message: 'none that this machine remembers; run `ldm check`' };
   const time = formatTime(last.time);
   const errors = last.errorCount === 0 ? 'no errors' : countNoun(last.errorCount, 'error');
-  const message = `${time}: ${errors}, ${formatPercent(last.readShare)} of the data read`;
+  const message = `${time}: ${errors}${isRecorded ? '' : `, ${formatPercent(last.readShare)} of the data read`}`;
   const isOld = Date.now() - Date.parse(last.time) > CHECK_AGE_DAYS_MAX * DAY_MS;
   return { subject, status: last.errorCount > 0 ? 'error' : isOld ? 'warning' : 'ok', message };
 }

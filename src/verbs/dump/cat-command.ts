@@ -26,14 +26,15 @@ export function defineCat(program: Command, runner: CommandRunner): void {
       runner.inSession(async (session, selector: string, flags: SnapshotFilterFlags) => {
         session.keepStdoutForData();
         const [{ dump }, { dumpTo }] = await Promise.all([import('./dump.ts'), import('./dump-target.ts')]);
-        await dumpTo(session, undefined, async (target) =>
+        const run = async (target: Parameters<Parameters<typeof dumpTo>[2]>[0]): Promise<unknown> =>
           dump(session.context, {
             selector: pathInput(selector),
             filter: snapshotFilterOf(flags),
             onlyFile: true,
             ...target,
-          }),
-        );
+          });
+        // As cat itself, it prints what is asked for.
+        await dumpTo(session, undefined, run, true);
         return EXIT_SUCCESS;
       }),
     );

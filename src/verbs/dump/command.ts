@@ -30,7 +30,11 @@ export function defineDump(program: Command, runner: CommandRunner): void {
     .addOption(
       new Option('-a, --archive <format>', 'write an archive (default: tar for a directory)').choices(['tar', 'zip']),
     )
-    .option('-o, --output <file>', 'write to this new file, which appears when it is complete', textValue);
+    .option(
+      '-o, --output <file>',
+      'write to this new file, which appears when it is complete; - for standard output, even if that is a terminal',
+      textValue,
+    );
   addSnapshotFilters(command)
     .addHelpText('after', DETAILS)
     .addHelpText(
@@ -53,13 +57,17 @@ export function defineDump(program: Command, runner: CommandRunner): void {
           import('./dump-target.ts'),
           import('./report.ts'),
         ]);
-        const result = await dumpTo(session, file, async (target) =>
-          dump(session.context, {
-            selector: pathInput(selector),
-            filter: snapshotFilterOf(flags),
-            ...omitUndefined({ format: flags.archive }),
-            ...target,
-          }),
+        const result = await dumpTo(
+          session,
+          file,
+          async (target) =>
+            dump(session.context, {
+              selector: pathInput(selector),
+              filter: snapshotFilterOf(flags),
+              ...omitUndefined({ format: flags.archive }),
+              ...target,
+            }),
+          flags.output === '-',
         );
         reportLeftOut(session.output, result);
         return EXIT_SUCCESS;

@@ -3,6 +3,7 @@ import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { displayPath } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import { OutputClosedError } from '../../console/output/output.ts';
+import { zonesOf } from '../../core/util/format-time.ts';
 import { countNoun, formatTime, shortId } from '../../console/output/words.ts';
 import { formatLongLine, nodeFields } from '../../console/reports/ls-report.ts';
 
@@ -17,6 +18,8 @@ export class FindReport implements FindVisitor {
   #hits = 0;
   #snapshotId = '';
   #matches: Record<string, unknown>[] = [];
+  /** One of the printed times for each distance to UTC: there may be millions of times. */
+  readonly #times = new Map<number, string>();
 
   constructor(output: Output, long: boolean) {
     this.#output = output;
@@ -24,6 +27,7 @@ export class FindReport implements FindVisitor {
   }
 
   readonly begin = ({ id, snapshot }: SnapshotListing, hits: number): void => {
+    this.#noteTime(new Date(snapshot.time));
     this.#prefix = `${shortId(id)}  ${formatTime(snapshot.time)}  `;
     this.#snapshotId = id;
     this.#hits = hits;
@@ -33,6 +37,7 @@ export class FindReport implements FindVisitor {
   readonly visit = ({ path, entry }: FoundEntry): void => {
     if (this.#output.failure !== undefined) throw new OutputClosedError();
     if (!this.#output.json) {
+      if (this.#long) this.#noteTime(new Date(entry.mtimeSeconds * 1000));
       this.#output.line(this.#prefix + (this.#long ? formatLongLine(path, entry) : displayPath(path)));
       return;
     }
@@ -54,6 +59,12 @@ export class FindReport implements FindVisitor {
       hits > 0 || snapshotCount === 0
         ? ''
         : '; a pattern must match a whole name: *notes* matches all names that contain notes';
-    this.#output.remark(`found ${entries}; searched ${countNoun(snapshotCount, 'snapshot')}${advice}`);
+    const zone = hits === 0 ? '' : `; times are in ${zonesOf([...this.#times.values()])}`;
+    this.#output.remark(`found ${entries}; searched ${countNoun(snapshotCount, 'snapshot')}${advice}${zone}`);
+  }
+
+  /** One beyond the range of dates is printed in seconds, without a zone. */
+  #noteTime(time: Date): void {
+    if (!Number.isNaN(time.getTime())) this.#times.set(time.getTimezoneOffset(), time.toISOString());
   }
 }

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NoPasswordError, UsageError, WrongPasswordError } from '../../core/errors.ts';
 import type { PasswordSource } from '../../core/session/unlock.ts';
-import { escapeForTerminal } from '../../console/output/display-path.ts';
 import { withTilde } from '../../console/input/paths.ts';
 import { runPasswordCommand } from '../../console/password/password-command.ts';
 import { readPasswordFile } from '../../console/password/password-file.ts';
@@ -61,7 +60,6 @@ export async function passwordOf(options: Readonly<Record<string, unknown>>, ask
 
 async function askForFile(path: string, asked: Asked): Promise<PasswordAnswer> {
   const { desk, repo, found, probe } = asked;
-  const place = escapeForTerminal(repo);
   if (existsSync(path)) {
     desk.say(`${withTilde(path)} exists. Its password is used.`);
     if (found === 'encrypted')
@@ -73,12 +71,12 @@ async function askForFile(path: string, asked: Asked): Promise<PasswordAnswer> {
     return { kind: 'file', path, bytes: undefined };
   }
   if (found === 'nothing') {
-    const bytes = await askNewPassword(`New password for the repository ${place}: `, interruptionSignal);
+    const bytes = await askNewPassword(desk.question(`New password for the repository ${repo}`), interruptionSignal);
     return { kind: 'file', path, bytes };
   }
   let bytes: Buffer = Buffer.alloc(0);
   const ask = async (): Promise<Buffer> => {
-    bytes = await askPassword(`Password of the repository ${place}: `, interruptionSignal);
+    bytes = await askPassword(desk.question(`Password of the repository ${repo}`), interruptionSignal);
     return Buffer.from(bytes);
   };
   await probe.open(repo, { ...sourceOf(ask), isConfigured: false }, desk.say.bind(desk));

@@ -3,7 +3,8 @@ import { CancelledError } from '../../core/errors.ts';
 import type { Surroundings } from '../../console/command-runner.ts';
 import { EXIT_INCOMPLETE, EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import type { Output } from '../../console/output/output.ts';
-import { Desk } from './desk.ts';
+import { wrapText } from '../../console/output/wrapped-text.ts';
+import { Desk, commandLines } from './desk.ts';
 import { assertAddable, readSoundConfig, requiredConfigPath } from './profile-text.ts';
 import { type Answers, askAll } from './questions.ts';
 import { contentOf, stepsFor } from './steps.ts';
@@ -40,8 +41,9 @@ async function decide(
   const steps = stepsFor(answers, { program, runCommand });
   desk.say('\nThese commands do it:\n');
   for (const { commandLine, purpose, details = [] } of steps) {
-    desk.say(`  ${commandLine}    # ${purpose}`);
-    for (const line of details) desk.say(line === '' ? '' : `      ${line}`);
+    const line = `  ${commandLine}    # ${purpose}`;
+    desk.say(wrapText(line) === line ? line : `  # ${purpose}\n${commandLines(`  ${commandLine}`)}`);
+    for (const detail of details) desk.say(detail === '' ? '' : `      ${detail}`);
   }
   desk.say('');
   return (await desk.confirm('Run them', false)) ? { answers, steps } : undefined;
@@ -50,7 +52,7 @@ async function decide(
 /** Says what is done and what is not if a step fails. */
 async function perform(steps: Steps, desk: Desk, output: Output): Promise<number> {
   for (const [index, { commandLine, run }] of steps.entries()) {
-    desk.say(`\n$ ${commandLine}`);
+    desk.say(`\n${commandLines(`$ ${commandLine}`)}`);
     let exitCode: number | undefined;
     try {
       exitCode = await run();
@@ -70,7 +72,7 @@ function reportFailure(steps: Steps, failed: number, output: Output): void {
     ...steps.slice(failed).map(({ commandLine }) => `not done  ${commandLine}`),
     'Run `ldm setup` again and name the same profile: it goes on with what is not done.',
   ];
-  output.problem(lines.join('\n'), 'notice', {});
+  output.problem(lines.map((line) => wrapText(line, { indent: '          ' })).join('\n'), 'notice', {});
 }
 
 function sayWhatFollows(desk: Desk, { name, found, password, schedule, installsSchedule }: Answers): void {
@@ -78,10 +80,11 @@ function sayWhatFollows(desk: Desk, { name, found, password, schedule, installsS
   desk.say('');
   if (found !== 'plain' && password.kind !== 'none') {
     desk.say('Without the password, the backups can be read only with the page that this command prints.');
-    desk.say(`Print it today, and keep the paper elsewhere:  ldm${words} key export | lp\n`);
+    desk.sayWithCommand('Print it today, and keep the paper elsewhere:', `ldm${words} key export | lp`);
+    desk.say('');
   }
   if (schedule !== undefined && !installsSchedule)
-    desk.say(`To start the runs at their times:  ldm schedule add ${name}`);
-  desk.say(`To see the snapshots:  ldm${words} snapshots`);
-  desk.say('To see how the runs go:  ldm status');
+    desk.sayWithCommand('To start the runs at their times:', `ldm schedule add ${name}`);
+  desk.sayWithCommand('To see the snapshots:', `ldm${words} snapshots`);
+  desk.sayWithCommand('To see how the runs go:', 'ldm status');
 }

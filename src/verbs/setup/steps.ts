@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { createSecretFile } from '../../core/files/target/replace-file.ts';
 import { byteStringFromText } from '../../core/util/byte-string.ts';
 import { makeDirectories } from '../../core/util/make-directories.ts';
-import type { CommandOutcome } from '../../console/command-runner.ts';
+import type { CommandOutcome, OutputChanges } from '../../console/command-runner.ts';
 import { EXIT_SUCCESS } from '../../console/exit-codes.ts';
 import { withTilde } from '../../console/input/paths.ts';
 import { type ProfileContent, addProfile, profileText } from './profile-text.ts';
@@ -21,7 +21,7 @@ interface Step {
 
 interface Machine {
   readonly program: Command;
-  readonly runCommand: (words: readonly string[]) => Promise<CommandOutcome>;
+  readonly runCommand: (words: readonly string[], changes: OutputChanges) => Promise<CommandOutcome>;
 }
 
 /** Returns what remains to be done, in its order. */
@@ -30,7 +30,7 @@ export function stepsFor(answers: Answers, machine: Machine): Step[] {
   const ldm = (purpose: string, ...words: readonly string[]): Step => ({
     commandLine: ['ldm', ...words].join(' '),
     purpose,
-    run: async () => (await machine.runCommand(words)).exitCode,
+    run: async () => (await machine.runCommand(words, { isFollowed: true })).exitCode,
   });
   return [
     ...(password.kind === 'file' && password.bytes !== undefined ? [passwordStep(password.path, password.bytes)] : []),

@@ -9,6 +9,7 @@ import { escapeForTerminal } from '../../console/output/display-path.ts';
 import type { Output } from '../../console/output/output.ts';
 import type { Session } from '../../console/session.ts';
 import { formatBar, formatSection, formatTable } from '../../console/output/tables.ts';
+import { wrapText } from '../../console/output/wrapped-text.ts';
 import {
   countNoun,
   formatCount,
@@ -131,9 +132,9 @@ function describeFilter({ filter }: StatsResult, isVerbose: boolean): string {
 }
 
 function describeChains({ filter: { chains, savedChains, walkedChains } }: StatsResult): string {
-  const figures = `Chains by link position: ${describeLengths(chains)}`;
-  const saved = `Chains as saved (neighbouring positions share one): ${describeLengths(savedChains)}`;
-  const walked = `${saved}\nChains as walked (two saved ones share a head in memory): ${describeLengths(walkedChains)}`;
+  const figures = chainLine('Chains by link position', chains);
+  const saved = chainLine('Chains as saved (neighbouring positions share one)', savedChains);
+  const walked = `${saved}\n${chainLine('Chains as walked (two saved ones share a head in memory)', walkedChains)}`;
   const lengths = chains.histogram
     .map((positions, length) => ({ positions, length }))
     .filter(({ positions }) => positions > 0);
@@ -148,8 +149,9 @@ function describeChains({ filter: { chains, savedChains, walkedChains } }: Stats
   return `${figures}\n${table}\n${walked}`;
 }
 
-function describeLengths({ count, mean, max }: ChainStatistics): string {
-  return `${formatCount(count)}, mean length ${mean.toFixed(2)}, longest ${formatCount(max)}`;
+function chainLine(name: string, { count, mean, max }: ChainStatistics): string {
+  const lengths = `${formatCount(count)}, mean length ${mean.toFixed(2)}, longest ${formatCount(max)}`;
+  return wrapText(`${name}: ${lengths}`, { indent: '  ' });
 }
 
 function heldFields({ domainId, name, holdCount, storedBytes }: HeldFor): Record<string, unknown> {

@@ -76,6 +76,15 @@ describe('a table on a narrow terminal', () => {
     ).toEqual(['1a2b3c4d  2026-01-31 18:00:00', '  3.6 MiB  weekly,off…  …otos/2026']);
   });
 
+  it('has text below its name where there is no room beside it', () => {
+    const rows = [['held for a-laptop-with-a-name', '1.2 MiB that nothing else needs, 3 holds']];
+    expect(formatTable(rows, { columns: 32, indent: '  ' }).split('\n')).toEqual([
+      '  held for a-laptop-with-a-name',
+      '    1.2 MiB that nothing else',
+      '    needs, 3 holds',
+    ]);
+  });
+
   it('breaks text beside its name at spaces, never before a unit, and leaves paths whole', () => {
     const rows = [['disk', '77.6 GiB of 252.0 GiB are free (30.8 %) below /mnt/backup/of/the/house']];
     expect(formatTable(rows, { columns: 28, indent: '  ' }).split('\n')).toEqual([

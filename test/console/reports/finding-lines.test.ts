@@ -214,5 +214,5 @@ it('advises to back up again where contents are lost, and not because of a warni
   const misplaced: Finding = { severity: 'warning', kind: 'file-misplaced', name: 'index/x' };
   const membership: Finding = { severity: 'error', kind: 'realm-missing', name: 'realm' };
   expect(whatHelps([membership, misplaced])).toBeUndefined();
-  expect(whatHelps([membership, missingChunks(1)])).toContain('back up the same files again');
+  expect(whatHelps([membership, missingChunks(1)])).toContain('comes back with the next backup of the same files');
 });

@@ -9,7 +9,7 @@ import type { OperationContext } from '../../../src/core/session/context.ts';
 import type { Notice } from '../../../src/core/session/notices.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import type { CheckOptions, CheckResult } from '../../../src/verbs/check/check.ts';
-import { verifiedKeyOf } from '../../../src/verbs/check/verified-records.ts';
+import { verifiedKeyOf } from '../../../src/core/damage/verified-records.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 
 import { runLdmHere as runLdm } from '../../support/run-ldm-here.ts';
 import type { RunLdmResult } from '../../support/run-ldm.ts';
+import { createPrng } from '../../support/prng.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 
 interface Machine {
@@ -80,6 +81,37 @@ test('the last check of everything is remembered, with its errors', async () => 
   const { code, about } = await doctor();
   expect(about['last-check']).toMatchObject({ status: 'error', message: expect.stringMatching(/: \d+ errors?, /) });
   expect(code).toBe(1);
+});
+
+test('what checks with a maximum age have verified counts together, not only what the last check has read', async () => {
+  const { repository, ldm, doctor } = await machine();
+  const file = repository.replace('repository', 'file');
+  for (let seed = 0; seed < 3; seed += 1) {
+    writeFileSync(file, createPrng(seed).bytes(100_000));
+    await ldm('backup', '-q', file);
+  }
+  expect((await doctor()).about).not.toHaveProperty('verified');
+  const shareOf = async (): Promise<number> =>
+    Number(
+      /^([\d.]+) % of the data by `check --max-age`, the oldest of it at \d/.exec(
+        (await doctor()).about['verified']!.message,
+      )![1],
+    );
+  await ldm('check', '--max-age', '30d', '--read-data-subset', '30%');
+  const first = await shareOf();
+  await ldm('check', '--max-age', '30d', '--read-data-subset', '30%');
+  const second = await shareOf();
+  expect(first).toBeGreaterThanOrEqual(30);
+  expect(second).toBeGreaterThanOrEqual(first + 30);
+  // It reads no data.
+  await ldm('check');
+  expect(await shareOf()).toBe(second);
+  expect((await doctor()).about['last-check']!.message).toMatch(/: no errors$/);
+  await ldm('check', '--max-age', '30d');
+  expect(await shareOf()).toBe(100);
+  writeFileSync(file, createPrng(9).bytes(100_000));
+  await ldm('backup', '-q', file);
+  expect(await shareOf()).toBeLessThan(90);
 });
 
 test('a snapshot that cannot be read, one dated in the future, and the backups of a host are noticed', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -30,7 +30,7 @@ it('find prints a line for each entry, with its snapshot', async () => {
     `${first}  2026-01-02 03:04:05  ${source}/a.txt`,
     `${first}  2026-01-02 03:04:05  ${source}/sub/b.txt`,
     `${second}  2026-01-03 03:04:05  ${source}/sub/b.txt`,
-    'found 3 entries; searched 2 snapshots',
+    'found 3 entries; searched 2 snapshots; times are in UTC',
     '',
   ]);
   const newest = await run(['-q', 'find', '--newest', '-i', '-l', 'SUB/*']);
@@ -38,6 +38,27 @@ it('find prints a line for each entry, with its snapshot', async () => {
   expect((await run(['find', 'nothing'])).code).toBe(0);
   expect((await run(['find', '['])).code).toBe(2);
   expect((await run(['find', '-s', 'latest~7', 'x'])).code).toBe(1);
+});
+
+it('find says the zone of its times, and both if daylight saving time begins between them', async () => {
+  const { run } = await makeTwo();
+  const env = { TZ: 'Europe/Berlin' };
+  const winter = await run(['find', 'a.txt'], { env });
+  expect(winter.stdout).toMatch(/2026-01-02 04:04:05 .*\nfound 1 entry; searched 2 snapshots; times are in UTC\+1\n$/);
+  await run(['backup', 'source', '--time', '2026-07-02T03:04:05Z']);
+  const both = await run(['find', 'b.txt'], { env });
+  expect(both.stdout).toMatch(/; times are in UTC\+1\/\+2\n$/);
+  expect((await run(['find', 'none'], { env })).stdout).not.toContain('UTC');
+});
+
+it('find -l says the zone of the times of files too', async () => {
+  const { run, source } = await makeTwo();
+  utimesSync(join(source, 'sub', 'b.txt'), 1_780_000_000, 1_780_000_000);
+  await run(['backup', 'source', '--time', '2026-01-04T03:04:05Z']);
+  const env = { TZ: 'Europe/Berlin' };
+  const args = ['find', '-s', 'latest', 'b.txt'];
+  expect((await run(args, { env })).stdout).toMatch(/; times are in UTC\+1\n$/);
+  expect((await run([...args, '-l'], { env })).stdout).toMatch(/; times are in UTC\+1\/\+2\n$/);
 });
 
 it('find --json gives the elements of the array that restic prints', async () => {

@@ -145,11 +145,34 @@ describe('the command line', () => {
     expect(killed.stderr).not.toContain('group recover');
   });
 
+  it('is recommended where this machine has seen groups, and nowhere else', async () => {
+    const directory = memoryDirectory();
+    const at = (name: string): string => join(directory, name);
+    const env = { XDG_STATE_HOME: at('state') };
+    for (const name of ['a', 'b', 'source']) mkdirSync(at(name));
+    const groups = ['--group', `a=${at('a')}`, '--group', `b=${at('b')}`];
+    const make = async (name: string, ...options: string[]): Promise<void> => {
+      await runLdmHere(['-r', at(name), 'init', '--no-encryption', ...options], { env });
+      expect(await runLdmHere(['-r', at(name), 'backup', at('source')], { env })).toMatchObject({ code: 0 });
+      rmSync(at(name), { recursive: true });
+    };
+    await make('grouped', '--copies', '2', ...groups);
+    await make('single');
+    const adviceAt = async (name: string, given = env): Promise<string> =>
+      (await runLdmHere(['-r', at(name), 'snapshots'], { env: given })).stderr;
+    const recommended =
+      'The repository there had groups: if only its own place is lost, `ldm -r NEW group recover GROUP`';
+    expect(await adviceAt('grouped')).toContain(recommended);
+    for (const name of ['single', 'never']) expect(await adviceAt(name)).not.toContain('group');
+    // A place of a group says so itself.
+    expect(await adviceAt('a', { XDG_STATE_HOME: at('other') })).toContain(`group recover ${at('a')}`);
+  });
+
   it('makes the repository again', async () => {
     const repository = await makeTwice();
     rmSync(ownPlace(repository), { recursive: true });
     const lost = await runLdmHere(['-r', ownPlace(repository), 'snapshots']);
-    expect(lost.stderr).toContain('ldm group recover --help');
+    expect(lost.stderr).toContain('Create one with');
     const place = join(repository.directory, 'new');
     const { code, stdout } = await runLdmHere(['--json', '-r', place, 'group', 'recover', repository.place('b')]);
     expect(code).toBe(0);

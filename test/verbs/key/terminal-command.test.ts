@@ -45,6 +45,17 @@ describe('on a terminal', () => {
       type('wrong\r');
     }
     await until('ldm: wrong password: it does not open the only key');
+    await until('`ldm key list` shows, which needs none');
+    await until('`ldm key import` sets a new one');
+    expect(await ended).toBe(12);
+  });
+
+  it('without a password, the command says how to give one', async () => {
+    const { until, type, ended } = ldm(await makeEncryptedRepository(), 'snapshots');
+    await until('Password of the repository ');
+    type('\r');
+    await until('ldm: no password was typed');
+    await until('Run the command again and type it, or name its source with --password-file');
     expect(await ended).toBe(12);
   });
 

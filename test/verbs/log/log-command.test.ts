@@ -30,6 +30,31 @@ it('log lists the runs of all profiles or of some, and status what each has last
   expect((await ldm('overdue', '--all')).stdout).toMatch(/^State +Profile +Last success \(UTC\S*\)/);
 });
 
+it('log --since lists all runs that began then or later, beyond the usual number', async () => {
+  const { place, records, ldm } = await setRunStage(HOME);
+  mkdirSync(join(place, 'state', 'ldm', 'runs'), { recursive: true });
+  const now = Date.now();
+  for (let daysAgo = 40; daysAgo > 0; daysAgo -= 1) {
+    const start = new Date(now - daysAgo * 86_400_000 + 3_600_000).toISOString();
+    records().end({ id: `${daysAgo}`, start, result: 'success', exitCode: 0, steps: [] });
+  }
+  const listed = async (...args: string[]): Promise<number> => {
+    const { stdout } = await ldm('log', '--json', ...args);
+    return stdout.split('\n').filter((line) => line !== '').length;
+  };
+  expect(await listed()).toBe(20);
+  expect(await listed('--since', '30d')).toBe(30);
+  expect(await listed('--since', '2w')).toBe(14);
+  expect(await listed('--since', '30d', '-n', '5')).toBe(5);
+  const first = new Date(now - 3 * 86_400_000 + 3_600_000).toISOString();
+  expect(await listed('--since', first)).toBe(3);
+  const yesterday = new Date(new Date(now).setHours(-24, 0, 0, 0)).getTime();
+  const ages = Array.from({ length: 40 }, (_, index) => now - (index + 1) * 86_400_000 + 3_600_000);
+  expect(await listed('--since', 'yesterday')).toBe(ages.filter((startMs) => startMs >= yesterday).length);
+  const wrong = await ldm('log', '--since', 'noon');
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('a span before now such as 7d')]);
+});
+
 it('status names a fault of a profile and goes on with the others', async () => {
   const { ldm } = await setRunStage(`${HOME}[profiles.work]\nrepoo = 1\n`);
   const { code, stdout } = await ldm('status');

@@ -97,6 +97,29 @@ describe('profiles', () => {
     ]);
   });
 
+  it.each([
+    ['Mon..Fri 12:00', 6],
+    ['Mon,Thu 03:30', 8],
+    ['Sat 03:30', 14],
+    ['hourly', 2 / 24],
+    ['monthly', 62],
+  ])('with the schedule %s are overdue after twice its longest time, %d days', async (schedule, days) => {
+    for (const [hours, expected] of [
+      [days * 24 - 1, 0],
+      [days * 24 + 1, 1],
+    ] as const) {
+      const stage = await setRunStage(SCHEDULED.replace('daily', schedule));
+      record(stage, 'home', { hours, result: 'success' });
+      expect(await stage.ldm('overdue', 'home')).toMatchObject({ code: expected });
+    }
+  });
+
+  it('none of which has a schedule are no answer to --all', async () => {
+    const { ldm } = await setRunStage(HOME);
+    const { code, stderr } = await ldm('overdue', '--all');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('no profile has a schedule or a max-age')]);
+  });
+
   it('whose records cannot be read are an error, which is no answer', async () => {
     const stage = await setRunStage(SCHEDULED);
     const { path } = stage.records();
@@ -132,6 +155,7 @@ describe('snapshots in a repository', () => {
     expect(await ldm('-p', 'home', 'overdue', '--max-age', '31h')).toMatchObject({ code: 0 });
     expect(await ldm('-p', 'home', 'overdue', '--by', 'path')).toMatchObject({ code: 0 });
     expect(await ldm('-p', 'home', 'overdue', '--host', 'b')).toMatchObject({ code: 1 });
+    expect(await ldm('-p', 'home', 'overdue', '--host', 'a')).toMatchObject({ code: 0 });
     expect(await ldm('-q', '-p', 'home', 'overdue', '--by', 'path')).toMatchObject({ code: 0, stdout: '' });
     expect(await ldm('-q', '-p', 'home', 'overdue')).toMatchObject({ code: 1, stdout });
     const json = await ldm('-p', 'home', '--json', 'overdue', '--by', 'host');
@@ -160,5 +184,8 @@ describe('snapshots in a repository', () => {
     expect(
       (await ldm('-r', join(place, 'repository'), '--password-file', join(place, 'none'), 'overdue')).code,
     ).toBeGreaterThan(1);
+    // An error that has no code of its own elsewhere.
+    for (const name of ['config', 'config.bak']) writeFileSync(join(place, 'repository', name), '{}');
+    expect((await ldm('-p', 'home', 'overdue')).code).toBe(2);
   });
 });

@@ -120,3 +120,34 @@ it('a name that a line cannot contain is an error', async () => {
   expect([code, stderr]).toEqual([2, expect.stringContaining('ldm: "a\\nb" cannot be scheduled')]);
   expect(crontab.read()).toBe('');
 });
+
+it('a pipe with a password is left to the run: it can be read once only', async () => {
+  const { withEnv, crontab, place } = await setScheduleStage(SCHEDULED);
+  const pipe = join(place, 'pipe');
+  expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
+  const added = await withEnv({ LDM_PASSWORD_FILE: pipe }, 'schedule', 'add', '--cron', 'home');
+  expect([added.code, added.stderr]).toEqual([0, expect.stringContaining('LDM_PASSWORD_FILE')]);
+  expect(lineIn(crontab.read())).not.toContain('LDM_PASSWORD_FILE');
+});
+
+it('a line that cron would cut is an error', async () => {
+  const { withEnv, crontab } = await setScheduleStage(SCHEDULED);
+  const added = await withEnv({ XDG_CACHE_HOME: `/${'x'.repeat(1000)}` }, 'schedule', 'add', '--cron', 'home');
+  expect([added.code, added.stderr]).toEqual([2, expect.stringContaining('would be longer than 998 bytes')]);
+  expect(crontab.read()).toBe('');
+  await withEnv({ XDG_CACHE_HOME: `/${'x'.repeat(300)}` }, 'schedule', 'add', '--cron', 'home');
+  expect(lineIn(crontab.read())).toContain('x'.repeat(300));
+});
+
+it('the file with the password that the environment names is the one of the runs, unless the profile has one', async () => {
+  const { withEnv, crontab, place } = await setScheduleStage(SCHEDULED);
+  const file = join(place, 'my password');
+  writeFileSync(file, 'secret', { mode: 0o600 });
+  await withEnv({ LDM_PASSWORD_FILE: file }, 'schedule', 'add', '--cron', 'home');
+  expect(lineIn(crontab.read())).toContain(` LDM_PASSWORD_FILE='${file}' `);
+  const config = join(place, 'config', 'ldm', 'config.toml');
+  const profile = readFileSync(config, 'utf8').replace('no-encryption = true', `password-file = "${place}/other"`);
+  writeFileSync(config, profile);
+  await withEnv({ LDM_PASSWORD_FILE: file }, 'schedule', 'add', '--cron', 'home');
+  expect(lineIn(crontab.read())).not.toContain('LDM_PASSWORD_FILE');
+});

@@ -1,4 +1,13 @@
-import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -27,9 +36,39 @@ it('a profile gets a service and a timer of the user, which is started', async (
   ])
     expect(timer.split('\n')).toContain(line);
   const service = readFileSync(unit('ldm-run-home.service'), 'utf8').split('\n');
-  for (const line of ['Nice=10', 'IOSchedulingClass=idle', `Environment=XDG_CONFIG_HOME=${place}/config`])
+  // With another KillMode, SIGTERM would also end the programs after the run.
+  for (const line of [
+    'Nice=10',
+    'IOSchedulingClass=idle',
+    'KillMode=mixed',
+    `Environment=HOME=${place}`,
+    `Environment=XDG_CONFIG_HOME=${place}/config`,
+  ])
     expect(service).toContain(line);
   expect(service).toContain(`ExecStart=${process.execPath} ${process.argv[1]} run -- home`);
+});
+
+it('a run is delayed by a twelfth of its time at most', async () => {
+  const { ldm, unit } = await setScheduleStage(SCHEDULED.replace('Mon..Fri 12:30', 'hourly'));
+  await ldm('schedule', 'add', '--systemd', 'home');
+  expect(readFileSync(unit('ldm-run-home.timer'), 'utf8').split('\n')).toContain('RandomizedDelaySec=5min');
+});
+
+it('a copy or a link of a unit is the work of somebody else', async () => {
+  const { ldm, unit } = await setScheduleStage(SCHEDULED);
+  await ldm('schedule', 'add', '--systemd', 'home');
+  const [timer, copy] = [unit('ldm-run-home.timer'), unit('ldm-run-copy.timer')];
+  copyFileSync(timer, copy);
+  const { stdout } = await ldm('schedule', 'list');
+  expect(stdout.split('\n').filter((line) => line.startsWith('home '))).toHaveLength(1);
+  const text = readFileSync(timer, 'utf8');
+  renameSync(timer, `${timer}.mine`);
+  symlinkSync(`${timer}.mine`, timer);
+  for (const verb of ['add', 'remove']) {
+    const { code } = await ldm('schedule', verb, ...(verb === 'add' ? ['--systemd'] : []), 'home');
+    expect([verb, code]).toEqual([verb, 1]);
+  }
+  expect([lstatSync(timer).isSymbolicLink(), readFileSync(copy, 'utf8')]).toEqual([true, text]);
 });
 
 it('show prints what add writes, and writes nothing', async () => {

@@ -65,6 +65,8 @@ describe('on a terminal', () => {
     expect(done).toEqual(commands);
     expect(shown).not.toContain(PASSWORD);
     expect(shown).toContain('ldm -p home key export | lp');
+    // The next command runs by itself.
+    expect(shown).not.toContain('next: ');
     // Nothing of the file was changed.
     expect(stage.config.read()).toBe(`${EARLIER}
 

@@ -32,7 +32,26 @@ describe('a filter that names what no snapshot has', () => {
     }
     // Each of these exists, but not together.
     const apart = await run(['ls', 'latest', '--host', 'tower', '--tag', 'of-laptop']);
-    expect(apart.stderr).toContain('no snapshot matches the given host, paths, tags and times');
+    expect(apart.stderr).toContain('no snapshot matches the given host and tag\n');
+  });
+
+  it('names only the conditions that were given', async () => {
+    const { run, source } = await makeScenario();
+    await run(['backup', source, '--host', 'tower', '--tag', 'a,b']);
+    const answer = async (...args: string[]): Promise<string> => (await run(args)).stderr.split('\n')[0]!;
+    const early = ['--before', '2001-01-01'];
+    const target = ['-t', 'out'];
+    expect(await answer('restore', 'latest', ...target, ...early)).toBe(
+      'ldm: latest does not exist: no snapshot matches the given time',
+    );
+    expect(await answer('restore', 'latest', ...target, ...early, '--since', '2000-01-01', '--host', 'tower')).toBe(
+      'ldm: latest does not exist: no snapshot matches the given host and times',
+    );
+    expect(await answer('tag', '--add', 'x', ...early, '--path', source, '--tag', 'a,b', '--host', 'tower')).toBe(
+      'ldm: no snapshot matches the given host, path, tags and time',
+    );
+    const { id } = JSON.parse((await run(['snapshots', '--json'])).stdout) as { readonly id: string };
+    expect(await answer('ls', id, ...early, '--path', '/nosuch')).toMatch(/ does not match the given path or time$/);
   });
 });
 

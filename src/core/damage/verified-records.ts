@@ -1,16 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { isAbsent, isDamage } from '../../core/errors.ts';
-import { MAX_VERIFIED_BYTES, NONCE_BYTES } from '../../core/format/constants.ts';
-import { VERIFIED_DIRECTORY } from '../../core/format/layout.ts';
-import {
-  VERIFIED_COPIES_MAX,
-  VERIFIED_KEY_DIGITS,
-  decodeVerified,
-  encodeVerified,
-} from '../../core/format/verified-record.ts';
-import type { VerifiedTimes } from '../../core/format/verified-record.ts';
-import type { Repository } from '../../core/repository/repository.ts';
-import { unlessDenied } from '../../core/repository/locks/lock-conflict.ts';
+import { isAbsent, isDamage } from '../errors.ts';
+import { MAX_VERIFIED_BYTES, NONCE_BYTES } from '../format/constants.ts';
+import { VERIFIED_DIRECTORY } from '../format/layout.ts';
+import { VERIFIED_COPIES_MAX, VERIFIED_KEY_DIGITS, decodeVerified, encodeVerified } from '../format/verified-record.ts';
+import type { VerifiedTimes } from '../format/verified-record.ts';
+import type { Repository } from '../repository/repository.ts';
+import { unlessDenied } from '../repository/locks/lock-conflict.ts';
 
 /** What all records of a repository say together. */
 interface VerifiedRecords {
@@ -25,6 +20,16 @@ interface VerifiedRecords {
 /** The key of a copy of a pack in a record. A copy that was moved or made again has another name, and so another key. */
 export function verifiedKeyOf(copyName: string): string {
   return createHash('sha256').update(copyName).digest('hex').slice(0, VERIFIED_KEY_DIGITS);
+}
+
+/** Returns when all copies of a pack that can be reached were verified last. -Infinity if one of them never was. */
+export async function verifiedMsOf(
+  { packs }: Pick<Repository, 'packs'>,
+  packId: string,
+  times: VerifiedTimes,
+): Promise<number> {
+  const keys = (await packs.copyNamesOf(packId)).map(verifiedKeyOf);
+  return keys.reduce((oldestMs, key) => Math.min(oldestMs, times.get(key) ?? -Infinity), Infinity);
 }
 
 /** Reads all records. Of several times of a copy the latest counts that has passed. */

@@ -29,7 +29,6 @@ function pack(folder) {
     // The package must not depend on the umask with which the clone was made.
     spawnSync('chmod', ['-R', 'u=rwX,go=rX', stage]);
     compressManPages(join(stage, 'dist/man'));
-    for (const name of readdirSync(join(stage, 'docs/schemas'))) compactJson(join(stage, 'docs/schemas', name));
     for (const name of ONLY_IN_A_CLONE) delete manifest[name];
     // A page for each command: npm needs their names to install them.
     manifest.man = readdirSync(join(stage, 'dist/man'))
@@ -52,8 +51,4 @@ function compressManPages(folder) {
     writeFileSync(join(folder, `${name}.gz`), gzipSync(readFileSync(join(folder, name)), { level: 9 }));
     rmSync(join(folder, name));
   }
-}
-
-function compactJson(path) {
-  writeFileSync(path, JSON.stringify(JSON.parse(readFileSync(path, 'utf8'))));
 }

@@ -57,7 +57,7 @@ export * from './verbs/copy/copy.ts';
 export * from './verbs/delete/library.ts';
 export * from './verbs/diff/diff.ts';
 export * from './verbs/doctor/doctor.ts';
-export * from './verbs/du/du.ts';
+export * from './verbs/du/library.ts';
 export * from './verbs/dump/dump.ts';
 export * from './verbs/find/find.ts';
 export * from './verbs/forget/forget.ts';

@@ -1,10 +1,9 @@
 /** What the page asks and the server answers. Times are RFC 3339 in UTC, sizes are bytes. */
+import type { Named } from './api/named.ts';
+import type { SpaceAnswers } from './api/space.ts';
+import type { StatsAnswers } from './api/stats.ts';
 
-/** A name or path: `text` is for people; `key` has its bytes in base64url, for questions about it. */
-export interface Named {
-  readonly text: string;
-  readonly key: string;
-}
+export type { Named } from './api/named.ts';
 
 export interface RepositoryAnswer {
   /** Without a password that it may contain. */
@@ -53,7 +52,7 @@ export interface FailureAnswer {
 }
 
 /** By the name of a question, what is answered: `GET /api/<name>?<parameters>`. */
-export interface Answers {
+export interface Answers extends SpaceAnswers, StatsAnswers {
   readonly repository: RepositoryAnswer;
   readonly snapshots: SnapshotsAnswer;
   /** `ids`: with commas between them. */

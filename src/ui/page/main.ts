@@ -4,6 +4,7 @@ import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useAnswer } from './parts/answered.ts';
 import { Snapshots } from './pages/snapshots.ts';
+import { Space } from './pages/space.ts';
 import { link, route } from './route.ts';
 import { shown } from './words.ts';
 
@@ -13,7 +14,10 @@ interface Page {
   readonly component: ComponentType;
 }
 
-const PAGES: readonly Page[] = [{ name: 'snapshots', title: 'Snapshots', component: Snapshots }];
+const PAGES: readonly Page[] = [
+  { name: 'snapshots', title: 'Snapshots', component: Snapshots },
+  { name: 'space', title: 'Space', component: Space },
+];
 
 function App(): VNode {
   const { name } = route.value;

@@ -28,6 +28,8 @@ export interface DiskUsageOptions {
   readonly asOne?: boolean | undefined;
   /** How many levels of directories are listed below the paths of a snapshot. Default: 1, or 0 with `asOne`. */
   readonly depth?: number | undefined;
+  /** Lists also the largest files of each directory whose directories are listed: as many as this. Default: 0 */
+  readonly largestFiles?: number | undefined;
 }
 
 /**
@@ -41,6 +43,7 @@ export async function measureUsage(context: OperationContext, options: DiskUsage
     filter: 'filter',
     asOne: 'flag',
     depth: 'count',
+    largestFiles: 'count',
   });
   return await withRepository(context, 'read', async (repository) => {
     const found = await repository.files.readSnapshots();
@@ -48,12 +51,12 @@ export async function measureUsage(context: OperationContext, options: DiskUsage
     const opened = await repository.openState();
     const places = selectPlaces(context, options, found, opened);
     beginPhase(context.progress, 'measuring');
-    const { asOne = false, depth = asOne ? 0 : 1 } = options;
+    const { asOne = false, depth = asOne ? 0 : 1, largestFiles = 0 } = options;
     const listsDirectories = !asOne || options.depth !== undefined;
     const meter = new UsageMeter(opened, new Pacer(context));
     const usages: DiskUsage[] = [];
     for (const set of asOne ? [places] : places.map((place) => [place])) {
-      usages.push(await new UsageOfSet(meter, set, { depth, listsDirectories }).measure());
+      usages.push(await new UsageOfSet(meter, set, { depth, listsDirectories, largestFiles }).measure());
     }
     return usages;
   });

@@ -70,17 +70,34 @@ export class UsageMeter {
     }
   }
 
-  /** Returns the files with a name in a directory. */
-  async filesNamed(trees: PathTrees, name: ByteString): Promise<PathFile[]> {
-    const files: PathFile[] = [];
+  /** Returns the files with these names in a directory. The names are in byte order. */
+  async filesNamed(trees: PathTrees, names: readonly ByteString[]): Promise<Map<ByteString, PathFile[]>> {
+    const found = new Map<ByteString, PathFile[]>();
     for (const [number, count] of trees.counts) {
-      const entry = (await this.#read(number)).find(name);
-      if (entry === undefined || entry.type === 'directory') continue;
-      const chunkIds = entry.chunkIds.slice();
+      const tree = await this.#read(number);
       const released = this.#isReleased(trees, number) ? 1 : 0;
-      files.push({ chunkIds, sizeBytes: entry.sizeBytes, count, released });
+      for (const name of names) {
+        const entry = tree.find(name);
+        if (entry === undefined || entry.treeId !== undefined) continue;
+        const file = { chunkIds: entry.chunkIds.slice(), sizeBytes: entry.sizeBytes, count, released };
+        const files = found.get(name);
+        if (files === undefined) found.set(name, [file]);
+        else files.push(file);
+      }
     }
-    return files;
+    return found;
+  }
+
+  /** Returns the names of the largest files in a directory, in byte order. */
+  async largestFiles(trees: PathTrees, limit: number): Promise<ByteString[]> {
+    const sizes = new Map<ByteString, number>();
+    for (const [number, count] of trees.counts) {
+      const tree = await this.#read(number);
+      for (let entry = tree.nextEncoded(); entry !== undefined; entry = tree.nextEncoded())
+        if (entry.treeId === undefined) increase(sizes, entry.name, count * entry.sizeBytes);
+    }
+    const largest = [...sizes].toSorted(([, one], [, other]) => other - one).slice(0, limit);
+    return largest.map(([name]) => name).toSorted();
   }
 
   /** The stored data that nothing but the path in these snapshots needs. */
@@ -175,6 +192,6 @@ export class UsageMeter {
   }
 }
 
-function increase(map: Map<number, number>, key: number, by: number): void {
+function increase<Key>(map: Map<Key, number>, key: Key, by: number): void {
   map.set(key, (map.get(key) ?? 0) + by);
 }

@@ -10,6 +10,8 @@ import type { PathFile, PathTrees, UsageMeter } from './usage-meter.ts';
 export interface UsageRow {
   /** The absolute path on the machine that was backed up; the base of the snapshots for everything in them. */
   readonly path: ByteString;
+  /** Whether the path is a file, and in none of the snapshots a directory. */
+  readonly isFile: boolean;
   /**
    * The size of the files, in each snapshot and under each of their names. Of whole snapshots as one, without a depth, the
    * size that the backups recorded.
@@ -42,6 +44,8 @@ interface SetOptions {
   readonly depth: number;
   /** Whether directories are listed, or only the total. */
   readonly listsDirectories: boolean;
+  /** How many files of each directory are listed. */
+  readonly largestFiles: number;
 }
 
 /** Measures snapshots as one. */
@@ -79,7 +83,7 @@ export class UsageOfSet {
     for (let level = 0; level < this.#levels.length; level += 1) {
       for (const [path, trees] of this.#levels[level] ?? []) {
         if (this.#isListed(path)) rows.push(await this.#row(path, trees, path === this.#path ? this.#files : []));
-        if (this.#isEntered(path)) await this.#enter(path, trees);
+        if (this.#isEntered(path)) rows.push(...(await this.#enter(path, trees)));
       }
       this.#levels[level] = new Map();
     }
@@ -94,28 +98,47 @@ export class UsageOfSet {
     const sizes = this.#places.map(({ listing }) => listing.snapshot.summary.totalBytesProcessed);
     const apparentBytes = sizes.reduce((sum, sizeBytes) => sum + sizeBytes, 0);
     const referencedBytes = await this.#meter.measureReferenced(all, []);
-    return { path, apparentBytes, referencedBytes, onlyHere: await this.#meter.measureReleased(all, []) };
+    const onlyHere = await this.#meter.measureReleased(all, []);
+    return { path, isFile: false, apparentBytes, referencedBytes, onlyHere };
   }
 
   async #row(path: ByteString, trees: PathTrees, files: readonly PathFile[]): Promise<UsageRow> {
     const meter = this.#meter;
     return {
       path,
+      isFile: trees.counts.size === 0,
       apparentBytes: await meter.measureApparent(trees, files),
       referencedBytes: await meter.measureReferenced(trees, files),
       onlyHere: await meter.measureReleased(trees, files),
     };
   }
 
-  async #enter(path: ByteString, trees: PathTrees): Promise<void> {
-    const named = this.#path;
-    await this.#meter.enter(trees, (name) => {
+  /** Adds what is in a directory to the next level. Returns the rows of its files. */
+  async #enter(path: ByteString, trees: PathTrees): Promise<UsageRow[]> {
+    const meter = this.#meter;
+    await meter.enter(trees, (name) => {
       const child = joinPath(path, name);
       return this.#isListed(child) || this.#isEntered(child) ? this.#treesAt(child) : undefined;
     });
-    if (named === undefined || named === path || parentOf(named) !== path) return;
-    this.#files = await this.#meter.filesNamed(trees, named.slice(joinPath(path, NO_NAME).length) as ByteString);
-    if (this.#files.length > 0) this.#treesAt(named);
+    const named = this.#path;
+    if (named !== undefined && named !== path && parentOf(named) === path) {
+      const name = named.slice(joinPath(path, NO_NAME).length) as ByteString;
+      this.#files = (await meter.filesNamed(trees, [name])).get(name) ?? [];
+      if (this.#files.length > 0) this.#treesAt(named);
+    }
+    return await this.#fileRows(path, trees);
+  }
+
+  async #fileRows(path: ByteString, trees: PathTrees): Promise<UsageRow[]> {
+    const { largestFiles } = this.#options;
+    if (largestFiles === 0 || (this.#path !== undefined && !isWithin(path, this.#path))) return [];
+    const rows: UsageRow[] = [];
+    const names = await this.#meter.largestFiles(trees, largestFiles);
+    for (const [name, files] of await this.#meter.filesNamed(trees, names)) {
+      const file = joinPath(path, name);
+      if (this.#isListed(file)) rows.push(await this.#row(file, newTrees(), files));
+    }
+    return rows;
   }
 
   #isListed(path: ByteString): boolean {

@@ -72,10 +72,11 @@ async function expectExact(stage: ManySnapshots, sets: readonly (readonly string
   const sizes = await storedSizes(stage, allIds);
   let rowCount = 0;
   for (const set of sets) {
-    const [usage] = await measureUsage(stage.context, { selectors: set, asOne: true, depth });
+    const [usage] = await measureUsage(stage.context, { selectors: set, asOne: true, depth, largestFiles: 2 });
     const [total, ...rows] = usage!.rows;
     const freed = (await deleteSnapshots(stage.context, { selectors: set, dryRun: true })).freed;
     expect(total!.onlyHere).toEqual(freed);
+    expect(rows.some(({ isFile }) => isFile)).toBe(true);
     for (const { path, onlyHere, apparentBytes, referencedBytes } of rows) {
       const below = new Set<string>();
       let apparent = 0;
@@ -99,7 +100,7 @@ async function expectExact(stage: ManySnapshots, sets: readonly (readonly string
 
 describe('measureUsage', () => {
   it.each(seedsOf(1, 10))(
-    'gives for each directory what brute force gives, for single snapshots and for sets (seed %i)',
+    'gives for each directory and file what brute force gives, for single snapshots and for sets (seed %i)',
     async (seed) => {
       const stage = await makeManySnapshots(seed, { snapshotCount: 5, fileCount: 90, changeCount: 4 });
       const prng = createPrng(seed);

@@ -2,11 +2,16 @@ import type { Answers } from '../../api.ts';
 import type { CurrentRepository } from '../current-repository.ts';
 import type { Answer } from '../ui-server.ts';
 import { answerFreed, answerSnapshots } from './snapshots.ts';
+import { answerGrowth, answerSpace } from './space.ts';
+import { answerStats } from './stats.ts';
 
 /** The answers to all questions but `repository`, by their names in `Answers`. */
 export function answersOf(repository: CurrentRepository): Omit<Record<keyof Answers, Answer>, 'repository'> {
   return {
     snapshots: async () => answerSnapshots(repository),
     freed: async (parameters) => answerFreed(repository, parameters),
+    space: async (parameters, signal) => answerSpace(repository, parameters, signal),
+    growth: async (_parameters, signal) => answerGrowth(repository, signal),
+    stats: async (_parameters, signal) => answerStats(repository, signal),
   };
 }

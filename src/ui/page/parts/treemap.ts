@@ -1,0 +1,67 @@
+import { treemapSquarify } from 'd3-hierarchy';
+import type { HierarchyRectangularNode } from 'd3-hierarchy';
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useWidth } from './width.ts';
+
+interface Tile {
+  readonly key: string;
+  readonly name: string;
+  /** The size in words. */
+  readonly size: string;
+  readonly value: number;
+  /** Where a click leads; undefined if to nothing. */
+  readonly link: string | undefined;
+}
+
+const HEIGHT = 420;
+const GAP = 2;
+/** Smaller ones have no room for a name. */
+const NAMED_WIDTH = 44;
+const NAMED_HEIGHT = 22;
+
+/** Shows parts of a whole as areas. The same has to be beside it as a table. */
+export function Treemap({ label, tiles }: { label: string; tiles: readonly Tile[] }): VNode {
+  const { box, width } = useWidth();
+  return html`<div class="treemap" ref=${box}>
+    ${
+      width === 0
+        ? ''
+        : html`<svg role="group" aria-label=${label} width=${width} height=${HEIGHT}>
+            ${layOut(tiles, width).map((laid) => html`<${TileBox} key=${laid.data.key} ...${laid} />`)}
+          </svg>`
+    }
+  </div>`;
+}
+
+interface LaidTile {
+  readonly data: Tile;
+  readonly x0: number;
+  readonly x1: number;
+  readonly y0: number;
+  readonly y1: number;
+}
+
+function layOut(tiles: readonly Tile[], width: number): LaidTile[] {
+  const children = tiles.filter(({ value }) => value > 0).map((data) => ({ data, value: data.value }));
+  const value = children.reduce((sum, tile) => sum + tile.value, 0);
+  // It reads only these fields, and adds the places to the tiles.
+  treemapSquarify({ value, children } as unknown as HierarchyRectangularNode<Tile>, 0, 0, width, HEIGHT);
+  return children as unknown as LaidTile[];
+}
+
+/** A nested picture, which cuts off what is too long. */
+function TileBox({ data, x0, x1, y0, y1 }: LaidTile): VNode {
+  const { name, size, link } = data;
+  const [left, top] = [Math.round(x0), Math.round(y0)];
+  const width = Math.max(1, Math.round(x1) - left - GAP);
+  const height = Math.max(1, Math.round(y1) - top - GAP);
+  const box = html`<svg x=${left} y=${top} width=${width} height=${height}>
+    <title>${name}: ${size}</title>
+    <rect width="100%" height="100%" />
+    ${width < NAMED_WIDTH || height < NAMED_HEIGHT ? '' : html`<text x="6" y="17">${name}</text>`}
+    ${width < NAMED_WIDTH || height < 2 * NAMED_HEIGHT ? '' : html`<text x="6" y="35" class="quiet">${size}</text>`}
+  </svg>`;
+  if (link === undefined) return html`<g>${box}</g>`;
+  return html`<a href=${link} aria-label=${`${name}: ${size}`}>${box}</a>`;
+}

@@ -4,6 +4,7 @@ import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useAnswer } from './parts/answered.ts';
 import { Snapshots } from './pages/snapshots.ts';
+import { Inside } from './pages/inside.ts';
 import { Space } from './pages/space.ts';
 import { link, route } from './route.ts';
 import { shown } from './words.ts';
@@ -17,6 +18,7 @@ interface Page {
 const PAGES: readonly Page[] = [
   { name: 'snapshots', title: 'Snapshots', component: Snapshots },
   { name: 'space', title: 'Space', component: Space },
+  { name: 'inside', title: 'Inside', component: Inside },
 ];
 
 function App(): VNode {

@@ -1,7 +1,8 @@
-import { UsageError, measureGrowth, measureUsage } from '../../../index.ts';
-import type { ByteString, DiskUsage, SnapshotListing, UsageRow } from '../../../index.ts';
+import { UsageError, collectStats, measureGrowth, measureUsage } from '../../../index.ts';
+import type { ByteString, DiskUsage, SnapshotListing, StatsResult, UsageRow } from '../../../index.ts';
 import type { Named } from '../../api.ts';
 import type { GrowthAnswer, SpaceAnswer, SpacePart, SpaceSizes } from '../../api/space.ts';
+import type { FilterAnswer, StatsAnswer } from '../../api/stats.ts';
 import type { CurrentRepository } from '../current-repository.ts';
 import { namedOf, pathParameter, snapshotsParameter } from '../parameters.ts';
 
@@ -39,6 +40,26 @@ export async function answerGrowth(repository: CurrentRepository, signal: AbortS
   return {
     steps: growth.map(({ listing: { id, snapshot }, storedBytes }) => ({ id, time: snapshot.time, storedBytes })),
   };
+}
+
+/** Describes what is stored, as `ldm stats` does. */
+export async function answerStats(repository: CurrentRepository, signal: AbortSignal): Promise<StatsAnswer> {
+  const stats = await repository.run(async (context) => collectStats({ ...context, signal }));
+  const { logicalBytes, uniqueBytes, uniqueChunkCount, storedBytes, dedupRatio, compressionRatio, packs } = stats;
+  return {
+    logicalBytes,
+    uniqueBytes,
+    uniqueChunkCount,
+    storedBytes,
+    dedupRatio,
+    compressionRatio,
+    filter: filterOf(stats),
+    packs,
+  };
+}
+
+function filterOf({ filter: { fprProbes, ...filter } }: StatsResult): FilterAnswer {
+  return { ...filter, probeCount: fprProbes.count };
 }
 
 /** The path that all of the snapshots have, if they have no other one. */

@@ -2,8 +2,7 @@ import type { Answers } from '../../api.ts';
 import type { CurrentRepository } from '../current-repository.ts';
 import type { Answer } from '../ui-server.ts';
 import { answerFreed, answerSnapshots } from './snapshots.ts';
-import { answerGrowth, answerSpace } from './space.ts';
-import { answerStats } from './stats.ts';
+import { answerGrowth, answerSpace, answerStats } from './space.ts';
 
 /** The answers to all questions but `repository`, by their names in `Answers`. */
 export function answersOf(repository: CurrentRepository): Omit<Record<keyof Answers, Answer>, 'repository'> {

@@ -60,6 +60,23 @@ describe('the page of snapshots in a browser', () => {
     });
   });
 
+  browserTest('draws the newest of many, and ticks all of them', async () => {
+    const { context, backup } = await makeTestRepository();
+    for (let number = 0; number < 205; number += 1) await backup({ hostname: number === 0 ? 'old' : 'new' });
+    const page = await servePage(context);
+    await withTab(page.address, async (tab) => {
+      const rows = tab.getByRole('table', { name: /Snapshots/ }).getByRole('row');
+      await tab.getByText('205 snapshots').waitFor();
+      expect(await rows.count()).toBe(201);
+      await tab.getByRole('checkbox', { name: 'Tick all 205' }).check();
+      await tab.getByText('205 snapshots ticked').waitFor();
+      await tab.getByRole('button', { name: 'Untick all' }).click();
+      await tab.getByRole('button', { name: 'Show the older 5' }).click();
+      expect(await rows.count()).toBe(206);
+      expect(await rows.nth(205).innerText()).toContain('old');
+    });
+  });
+
   browserTest('says what to do when the command has ended', async () => {
     const page = await servePage((await makeSnapshots()).context);
     await withTab(

@@ -27,8 +27,12 @@ interface Filter {
 
 const NO_FILTER: Filter = { host: '', tag: '', words: '', since: '' };
 
+/** More make the page slow to draw. */
+const ROWS_AT_ONCE = 200;
+
 function SnapshotTable({ all }: { all: readonly SnapshotRow[] }): VNode {
   const [filter, setFilter] = useState(NO_FILTER);
+  const [isLong, setLong] = useState(false);
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => all.filter((row) => matches(row, filter)), [all, filter]);
   if (all.length === 0) return html`<p>There are no snapshots yet.</p>`;
@@ -52,7 +56,7 @@ function SnapshotTable({ all }: { all: readonly SnapshotRow[] }): VNode {
             <th scope="col">
               <input
                 type="checkbox"
-                aria-label="Tick all that are shown"
+                aria-label=${`Tick all ${count(rows.length)}`}
                 checked=${areAllTicked}
                 onChange=${() => tick(shownIds, !areAllTicked)}
               />
@@ -67,10 +71,19 @@ function SnapshotTable({ all }: { all: readonly SnapshotRow[] }): VNode {
           </tr>
         </thead>
         <tbody>
-          ${rows.map((row) => html`<${Row} key=${row.id} row=${row} isTicked=${ticked.has(row.id)} onTick=${tick} />`)}
+          ${rows.slice(0, isLong ? undefined : ROWS_AT_ONCE).map((row) => html`<${Row} key=${row.id} row=${row} isTicked=${ticked.has(row.id)} onTick=${tick} />`)}
         </tbody>
       </table>
     </div>
+    ${
+      isLong || rows.length <= ROWS_AT_ONCE
+        ? ''
+        : html`<p>
+            <button type="button" onClick=${() => setLong(true)}>
+              Show the older ${count(rows.length - ROWS_AT_ONCE)}
+            </button>
+          </p>`
+    }
     <${FreedBar} ids=${[...ticked]} onClear=${() => setTicked(new Set())} />`;
 }
 

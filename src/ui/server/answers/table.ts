@@ -1,6 +1,7 @@
 import type { Answers } from '../../api.ts';
 import type { CurrentRepository } from '../current-repository.ts';
 import type { Answer } from '../ui-server.ts';
+import { answerSearch } from './search.ts';
 import { answerFreed, answerSnapshots } from './snapshots.ts';
 import { answerGrowth, answerSpace, answerStats } from './space.ts';
 
@@ -8,6 +9,7 @@ import { answerGrowth, answerSpace, answerStats } from './space.ts';
 export function answersOf(repository: CurrentRepository): Omit<Record<keyof Answers, Answer>, 'repository'> {
   return {
     snapshots: async () => answerSnapshots(repository),
+    search: async (parameters, signal) => answerSearch(repository, parameters, signal),
     freed: async (parameters) => answerFreed(repository, parameters),
     space: async (parameters, signal) => answerSpace(repository, parameters, signal),
     growth: async (_parameters, signal) => answerGrowth(repository, signal),

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { replaceFile } from '../core/files/target/replace-file.ts';
 import { byteStringFromText } from '../core/util/byte-string.ts';
 import { makeDirectories } from '../core/util/make-directories.ts';
+import { xdgDirectory } from './settings/directories.ts';
 
 /** What this machine remembers of the last check of a repository. */
 export interface LastCheck {
@@ -11,6 +12,12 @@ export interface LastCheck {
   /** Of the data, from 0 to 1. */
   readonly readShare: number;
   readonly errorCount: number;
+}
+
+/** Returns where this machine remembers checks; undefined if there is no home directory. */
+export function checksDirectoryOf(environment: NodeJS.ProcessEnv): string | undefined {
+  const state = xdgDirectory(environment, 'XDG_STATE_HOME', '.local/state');
+  return state === undefined ? undefined : join(state, 'ldm', 'checks');
 }
 
 /** Remembers a check, for `doctor`. Nothing depends on it, so a failure is ignored. */

@@ -6,6 +6,7 @@ import { formatS3Place, isS3Place, parseS3Place } from '../../places/s3/s3-place
 import { UsageError } from '../../core/errors.ts';
 import { readProgressFps } from './environment.ts';
 import { expandHome } from '../input/paths.ts';
+import { checksDirectoryOf } from '../check-memory.ts';
 import { cacheDirectory, xdgDirectory } from './directories.ts';
 import { splitWords } from '../password/split-words.ts';
 import type { WorkLimits } from '../../core/util/work-limits.ts';
@@ -64,7 +65,7 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
     cacheDirectory: options.cache !== false ? cacheDirectory(environment) : undefined,
     progressFps: readProgressFps(environment),
     memoryDirectory: state === undefined ? undefined : join(state, 'ldm', 'repositories'),
-    checksDirectory: state === undefined ? undefined : join(state, 'ldm', 'checks'),
+    checksDirectory: checksDirectoryOf(environment),
   };
 }
 

@@ -41,7 +41,7 @@ export function defineLog(program: Command, runner: CommandRunner): void {
     .action(
       runner.withoutSession(async ({ output }, names: string[], { count, since }: LogFlags) => {
         const [{ loggedProfiles, readLog }, { reportLog, reportProblem }] = await Promise.all([
-          import('./read-log.ts'),
+          import('../../console/jobs/run-log.ts'),
           import('./report.ts'),
         ]);
         const { runs, isComplete } = readLog(await loggedProfiles(names), (message) => reportProblem(output, message));

@@ -5,7 +5,7 @@ import { formatTable } from '../../console/output/tables.ts';
 import { countNoun, shortId } from '../../console/output/words.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { formatDuration, formatTime, headOfTimes } from '../../core/util/format-time.ts';
-import type { ListedRun } from './read-log.ts';
+import type { ListedRun } from '../../console/jobs/run-log.ts';
 
 /** Lists the newest of these runs, one line or JSON object each. `runs`: oldest first. */
 export function reportLog(output: Output, runs: readonly ListedRun[], count: number): void {

@@ -1,7 +1,7 @@
 import { LdmError, UsageError } from '../../core/errors.ts';
-import { type RunRecord, RunRecords, recordedProfiles, runsDirectory } from '../../console/jobs/run-records.ts';
-import { readConfigFile } from '../../console/settings/config-file.ts';
-import { configPath } from '../../console/settings/directories.ts';
+import { type RunRecord, RunRecords, recordedProfiles, runsDirectory } from './run-records.ts';
+import { readConfigFile } from '../settings/config-file.ts';
+import { configPath } from '../settings/directories.ts';
 
 /** A run of a profile. */
 export interface ListedRun {

@@ -69,6 +69,7 @@ export * from './verbs/init/library.ts';
 export * from './verbs/key/library.ts';
 export * from './verbs/ls/ls.ts';
 export * from './verbs/mount/mount.ts';
+export * from './verbs/overdue/library.ts';
 export * from './verbs/repair/repair.ts';
 export * from './verbs/restore/restore.ts';
 export * from './verbs/rewrite/rewrite.ts';

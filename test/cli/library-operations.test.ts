@@ -48,7 +48,7 @@ const OPERATIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Commands about the configuration file and the jobs of this machine, which a program of others does not have. */
-const OF_THE_MACHINE = ['config', 'log', 'overdue', 'run', 'schedule', 'setup', 'status'];
+const OF_THE_MACHINE = ['config', 'log', 'run', 'schedule', 'setup', 'status'];
 
 it('the library has what the folder of each verb offers, and each offers something unless it is about the command line', async () => {
   const libraries = verbLibraries(SRC);

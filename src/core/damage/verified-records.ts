@@ -23,13 +23,38 @@ export function verifiedKeyOf(copyName: string): string {
 }
 
 /** Returns when all copies of a pack that can be reached were verified last. -Infinity if one of them never was. */
-export async function verifiedMsOf(
+async function verifiedMsOf(
   { packs }: Pick<Repository, 'packs'>,
   packId: string,
   times: VerifiedTimes,
 ): Promise<number> {
   const keys = (await packs.copyNamesOf(packId)).map(verifiedKeyOf);
   return keys.reduce((oldestMs, key) => Math.min(oldestMs, times.get(key) ?? -Infinity), Infinity);
+}
+
+/** How much of the packs was verified. */
+interface VerifiedPart {
+  readonly packBytes: number;
+  readonly verifiedBytes: number;
+  /** When the first of these was verified (RFC 3339). Undefined if there are none. */
+  readonly oldest: string | undefined;
+}
+
+/** A pack counts if all of its copies that can be reached were verified. */
+export async function measureVerified(
+  repository: Pick<Repository, 'files' | 'packs'>,
+  times: VerifiedTimes,
+): Promise<VerifiedPart> {
+  const { packs } = await repository.files.listAll();
+  let [packBytes, verifiedBytes, oldestMs] = [0, 0, Infinity];
+  for (const [id, sizeBytes] of packs) {
+    const verifiedMs = await verifiedMsOf(repository, id, times);
+    packBytes += sizeBytes;
+    if (verifiedMs === -Infinity) continue;
+    verifiedBytes += sizeBytes;
+    oldestMs = Math.min(oldestMs, verifiedMs);
+  }
+  return { packBytes, verifiedBytes, oldest: verifiedBytes === 0 ? undefined : new Date(oldestMs).toISOString() };
 }
 
 /** Reads all records. Of several times of a copy the latest counts that has passed. */

@@ -13,3 +13,5 @@ export type {
 } from './check.ts';
 export { checkStorage } from './check-storage.ts';
 export type { StorageCheckOptions, StorageCheckResult } from './check-storage.ts';
+export { surveyStorage } from './storage-survey.ts';
+export type { StorageSurvey } from './storage-survey.ts';

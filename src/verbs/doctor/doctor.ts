@@ -1,6 +1,6 @@
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readVerified, verifiedMsOf } from '../../core/damage/verified-records.ts';
+import { measureVerified, readVerified } from '../../core/damage/verified-records.ts';
 import { LdmError } from '../../core/errors.ts';
 import { OPEN_FILES_MIN, openFilesMax } from '../../core/files/native/open-files.ts';
 import { hasNanosecondTimes } from '../../core/files/native/native.ts';
@@ -122,22 +122,11 @@ async function diagnoseRepository(context: OperationContext, { hostname }: Docto
   });
 }
 
-/** A pack counts if all of its copies that can be reached were verified. */
 async function diagnoseVerified(repository: Repository): Promise<Diagnosis[]> {
   const { times } = await readVerified(repository, Date.now());
   if (times.size === 0) return [];
-  const { packs } = await repository.files.listAll();
-  let [verifiedBytes, totalBytes, oldestMs] = [0, 0, Infinity];
-  for (const [id, sizeBytes] of packs) {
-    const verifiedMs = await verifiedMsOf(repository, id, times);
-    totalBytes += sizeBytes;
-    if (verifiedMs === -Infinity) continue;
-    verifiedBytes += sizeBytes;
-    oldestMs = Math.min(oldestMs, verifiedMs);
-  }
-  if (verifiedBytes === 0) return [];
-  const share = verifiedBytes / totalBytes;
-  return [{ subject: 'verified', status: 'ok', share, oldest: new Date(oldestMs).toISOString() }];
+  const { packBytes, verifiedBytes, oldest } = await measureVerified(repository, times);
+  return oldest === undefined ? [] : [{ subject: 'verified', status: 'ok', share: verifiedBytes / packBytes, oldest }];
 }
 
 /** A repository that can only be read is none for backups, but may be meant to be that. */

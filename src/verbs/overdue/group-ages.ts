@@ -8,7 +8,7 @@ import { groupSnapshots } from '../../core/snapshots/snapshot-groups.ts';
 import type { GroupMember, SnapshotGroup } from '../../core/snapshots/snapshot-groups.ts';
 import { isInFuture } from '../../core/util/calendar-span.ts';
 
-interface OverdueOptions extends SnapshotFilter {
+export interface OverdueOptions extends SnapshotFilter {
   /** After what time without a new snapshot a group is overdue, in ms. */
   readonly maxAgeMs: number;
   /** What the snapshots of a group have in common. */
@@ -24,7 +24,7 @@ export interface GroupAge {
   readonly isOverdue: boolean;
 }
 
-interface OverdueGroups {
+export interface OverdueGroups {
   readonly groups: readonly GroupAge[];
   /** The number of snapshots that cannot be read: their groups may be missing. */
   readonly unreadableCount: number;

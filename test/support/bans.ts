@@ -13,7 +13,7 @@ export const sources: RegExp = /^src\//;
 const DATA = 'advice with a code, or a notice or result that a report describes: a library has no commands';
 const commands = readdirSync(join(import.meta.dirname, '../../src/verbs')).filter((name) => !name.includes('-'));
 /** The code that knows the command line, which programs that use ldm as a library do not run: what uses the console. */
-const ofCommandLine = new RegExp(`^src/(cli|console|verbs/completion)/|^(${usersOfConsole().join('|')})$`);
+const ofCommandLine = new RegExp(`^src/(cli|console|ui/page|verbs/completion)/|^(${usersOfConsole().join('|')})$`);
 
 function usersOfConsole(): string[] {
   const folder = join(import.meta.dirname, '../../src');
@@ -40,7 +40,7 @@ export const bans: readonly Ban[] = [
     instead: 'the clock that the caller passes in: time decides nothing but display and retention',
     where: sources,
     except:
-      /^src\/(cli|console|verbs|realm\/(verbs|domains|lending)|filters\/(?!family)|core\/(session|damage|copies|removing|healing|saving|sources|snapshots|creating|util\/clock|repository\/locks|backend\/local))/,
+      /^src\/(cli|console|ui\/page|verbs|realm\/(verbs|domains|lending)|filters\/(?!family)|core\/(session|damage|copies|removing|healing|saving|sources|snapshots|creating|util\/clock|repository\/locks|backend\/local))/,
   },
   {
     pattern: /^(?!import type ).*['"](node:)?child_process['"]/,

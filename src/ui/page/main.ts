@@ -3,6 +3,7 @@ import { render } from 'preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useAnswer } from './parts/answered.ts';
+import { Overview } from './pages/overview.ts';
 import { Search } from './pages/search.ts';
 import { Snapshots } from './pages/snapshots.ts';
 import { Inside } from './pages/inside.ts';
@@ -17,6 +18,7 @@ interface Page {
 }
 
 const PAGES: readonly Page[] = [
+  { name: 'overview', title: 'Overview', component: Overview },
   { name: 'snapshots', title: 'Snapshots', component: Snapshots },
   { name: 'search', title: 'Search', component: Search },
   { name: 'space', title: 'Space', component: Space },

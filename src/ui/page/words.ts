@@ -38,3 +38,21 @@ const MARKS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 export function shown(text: string): string {
   return text.replaceAll(MARKS, (mark) => `\\u{${mark.codePointAt(0)!.toString(16)}}`);
 }
+
+/** The two largest units: `2 d 4 h`, `19 h`, `3 min`. */
+export function duration(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  const hours = Math.floor(minutes / 60);
+  if (minutes < 1) return `${(ms / 1000).toFixed(1)} s`;
+  if (hours < 1) return `${minutes} min`;
+  if (hours < 48) return `${hours} h`;
+  return `${Math.floor(hours / 24)} d${hours % 24 === 0 ? '' : ` ${hours % 24} h`}`;
+}
+
+export function age(rfc3339: string): string {
+  return duration(Math.max(0, Date.now() - Date.parse(rfc3339)));
+}
+
+export function percent(part: number, whole: number): string {
+  return `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(1)} %`;
+}

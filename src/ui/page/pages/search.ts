@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SearchAnswer, SearchRow } from '../../api/search.ts';
 import { Answered, useAnswer } from '../parts/answered.ts';
 import { useSettled } from '../parts/settled.ts';
+import { Table } from '../parts/table.ts';
 import { link, route } from '../route.ts';
 import { bytes, count, countNoun, shown, time } from '../words.ts';
 
@@ -53,27 +54,12 @@ function Results({ answer, isWaiting }: { answer: SearchAnswer; isWaiting: boole
     ${
       rows.length === 0
         ? ''
-        : html`<div class="scroll">
-            <table class="list">
-              <caption class="unseen">
-                What was found, by path
-              </caption>
-              <thead>
-                <tr>
-                  <th scope="col">Path</th>
-                  ${hasHosts ? html`<th scope="col">Host</th>` : ''}
-                  <th scope="col" class="number">Size</th>
-                  <th scope="col">Newest in</th>
-                  <th scope="col" class="number">Snapshots</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${rows.map(
-                  (row) => html`<${Found} key=${`${row.host} ${row.path.key}`} row=${row} hasHosts=${hasHosts} />`,
-                )}
-              </tbody>
-            </table>
-          </div>`
+        : html`<${Table}
+            caption="What was found, by path"
+            heads=${['Path', ...(hasHosts ? ['Host'] : []), '#Size', 'Newest in', '#Snapshots']}
+          >
+            ${rows.map((row) => html`<${Found} key=${`${row.host} ${row.path.key}`} row=${row} hasHosts=${hasHosts} />`)}
+          </${Table}>`
     }`;
 }
 

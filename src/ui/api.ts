@@ -1,6 +1,7 @@
 /** What the page asks and the server answers. Times are RFC 3339 in UTC, sizes are bytes. */
 import type { Named } from './api/named.ts';
 import type { OverviewAnswers } from './api/overview.ts';
+import type { RetentionAnswers } from './api/retention.ts';
 import type { SearchAnswers } from './api/search.ts';
 import type { SpaceAnswers } from './api/space.ts';
 import type { StatsAnswers } from './api/stats.ts';
@@ -54,7 +55,7 @@ export interface FailureAnswer {
 }
 
 /** By the name of a question, what is answered: `GET /api/<name>?<parameters>`. */
-export interface Answers extends OverviewAnswers, SearchAnswers, SpaceAnswers, StatsAnswers {
+export interface Answers extends OverviewAnswers, RetentionAnswers, SearchAnswers, SpaceAnswers, StatsAnswers {
   readonly repository: RepositoryAnswer;
   readonly snapshots: SnapshotsAnswer;
   /** `ids`: with commas between them. */

@@ -4,6 +4,7 @@ import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useAnswer } from './parts/answered.ts';
 import { Overview } from './pages/overview.ts';
+import { Retention } from './pages/retention.ts';
 import { Search } from './pages/search.ts';
 import { Snapshots } from './pages/snapshots.ts';
 import { Inside } from './pages/inside.ts';
@@ -22,6 +23,7 @@ const PAGES: readonly Page[] = [
   { name: 'snapshots', title: 'Snapshots', component: Snapshots },
   { name: 'search', title: 'Search', component: Search },
   { name: 'space', title: 'Space', component: Space },
+  { name: 'retention', title: 'Retention', component: Retention },
   { name: 'inside', title: 'Inside', component: Inside },
 ];
 

@@ -6,6 +6,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { LdmError, RefusedError, SnapshotNotFoundError, UsageError } from '../../index.ts';
+import { hintFor } from '../../console/advice.ts';
 import type { Download } from './downloads.ts';
 import { SAFE_HEADERS, refuseForeign, refuseUnauthorized } from './request-guard.ts';
 import type { Refusal } from './request-guard.ts';
@@ -142,7 +143,7 @@ export class UiServer {
     // What was begun must not look complete.
     if (response.headersSent) return void response.destroy();
     const message = error instanceof LdmError ? error.message : 'the program failed: see the terminal';
-    const hint = error instanceof LdmError ? error.hint : undefined;
+    const hint = error instanceof LdmError ? hintFor(error) : undefined;
     sendJson(response, statusOf(error), { error: message, ...(hint === undefined ? {} : { hint }) });
   }
 }

@@ -51,7 +51,7 @@ function daysOf(listings: readonly SnapshotListing[]): DayRow[] {
 }
 
 /** The day on which a snapshot was made, where it was made: the rules of `forget` count the same days. */
-function dayOf({ time, utcOffsetMinutes }: SnapshotListing['snapshot']): string {
+export function dayOf({ time, utcOffsetMinutes }: SnapshotListing['snapshot']): string {
   const timeMs = Date.parse(time);
   const offsetMinutes = utcOffsetMinutes ?? localOffsetMinutes(timeMs);
   return new Date(timeMs + offsetMinutes * 60_000).toISOString().slice(0, 10);

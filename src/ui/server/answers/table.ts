@@ -2,6 +2,7 @@ import type { Answers } from '../../api.ts';
 import type { CurrentRepository } from '../current-repository.ts';
 import type { Answer } from '../ui-server.ts';
 import { answerOverview, answerRuns } from './overview.ts';
+import { answerRetention } from './retention.ts';
 import { answerSearch } from './search.ts';
 import { answerFreed, answerSnapshots } from './snapshots.ts';
 import { answerGrowth, answerSpace, answerStats } from './space.ts';
@@ -15,6 +16,7 @@ export function answersOf(repository: CurrentRepository): Omit<Record<keyof Answ
     storage: async (_parameters, signal) => answerStorage(repository, signal),
     runs: answerRuns,
     search: async (parameters, signal) => answerSearch(repository, parameters, signal),
+    retention: async (parameters, signal) => answerRetention(repository, parameters, signal),
     freed: async (parameters) => answerFreed(repository, parameters),
     space: async (parameters, signal) => answerSpace(repository, parameters, signal),
     growth: async (_parameters, signal) => answerGrowth(repository, signal),

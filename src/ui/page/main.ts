@@ -6,7 +6,7 @@ import { useAnswer } from './parts/answered.ts';
 import { Snapshots } from './pages/snapshots.ts';
 import { Inside } from './pages/inside.ts';
 import { Space } from './pages/space.ts';
-import { link, route } from './route.ts';
+import { link, useRoute } from './route.ts';
 import { shown } from './words.ts';
 
 interface Page {
@@ -22,7 +22,7 @@ const PAGES: readonly Page[] = [
 ];
 
 function App(): VNode {
-  const { name } = route.value;
+  const { name } = useRoute();
   const page = PAGES.find((each) => each.name === name) ?? PAGES[0]!;
   const repository = useAnswer('repository', {}).value;
   useEffect(() => {

@@ -1,4 +1,5 @@
 /** What the page asks and the server answers. Times are RFC 3339 in UTC, sizes are bytes. */
+import type { BrowseAnswers } from './api/browse.ts';
 import type { Named } from './api/named.ts';
 import type { SpaceAnswers } from './api/space.ts';
 import type { StatsAnswers } from './api/stats.ts';
@@ -52,7 +53,7 @@ export interface FailureAnswer {
 }
 
 /** By the name of a question, what is answered: `GET /api/<name>?<parameters>`. */
-export interface Answers extends SpaceAnswers, StatsAnswers {
+export interface Answers extends BrowseAnswers, SpaceAnswers, StatsAnswers {
   readonly repository: RepositoryAnswer;
   readonly snapshots: SnapshotsAnswer;
   /** `ids`: with commas between them. */

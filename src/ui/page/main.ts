@@ -3,6 +3,7 @@ import { render } from 'preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useAnswer } from './parts/answered.ts';
+import { Browse } from './pages/browse/browse.ts';
 import { Snapshots } from './pages/snapshots.ts';
 import { Inside } from './pages/inside.ts';
 import { Space } from './pages/space.ts';
@@ -17,6 +18,7 @@ interface Page {
 
 const PAGES: readonly Page[] = [
   { name: 'snapshots', title: 'Snapshots', component: Snapshots },
+  { name: 'browse', title: 'Browse', component: Browse },
   { name: 'space', title: 'Space', component: Space },
   { name: 'inside', title: 'Inside', component: Inside },
 ];

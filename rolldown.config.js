@@ -123,7 +123,8 @@ const page = {
         const read = (name) => readFileSync(`src/ui/page/${name}`, 'utf8');
         for (const fileName of ['index.html', 'icon.svg'])
           this.emitFile({ type: 'asset', fileName, source: read(fileName) });
-        const styles = readdirSync('src/ui/page/styles').sort();
+        const others = readdirSync('src/ui/page/styles').filter((name) => name !== 'common.css');
+        const styles = ['common.css', ...others.sort()];
         this.emitFile({
           type: 'asset',
           fileName: 'page.css',

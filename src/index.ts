@@ -22,7 +22,7 @@ export type { CalendarSpan } from './core/util/calendar-span.ts';
 export type { RealmFile } from './core/session/extension.ts';
 export type { Notice } from './core/session/notices.ts';
 export type { OlderState, RepositoryMemory, SeenRepository } from './core/session/memory.ts';
-export type { EntryPage, ListedEntry } from './core/snapshots/snapshot-reader.ts';
+export type { EntryPage, ListedEntry, PageOptions } from './core/snapshots/snapshot-reader.ts';
 export type { PathVersion, VersionOptions } from './core/snapshots/path-versions.ts';
 export type { ReleaseMeasure } from './core/ldm/fold-release.ts';
 export { openRepositoryForReading, openSnapshot } from './core/snapshots/open-snapshot.ts';
@@ -32,6 +32,7 @@ export type {
   OpenSnapshotOptions,
   OpenedSnapshot,
   ReadFileOptions,
+  ReadVersionsOptions,
   RepositoryReader,
   SnapshotFile,
   SnapshotReader,

@@ -1,4 +1,5 @@
 /** What the page asks and the server answers. Times are RFC 3339 in UTC, sizes are bytes. */
+import type { BrowseAnswers } from './api/browse.ts';
 import type { Named } from './api/named.ts';
 import type { OverviewAnswers } from './api/overview.ts';
 import type { RetentionAnswers } from './api/retention.ts';
@@ -55,7 +56,8 @@ export interface FailureAnswer {
 }
 
 /** By the name of a question, what is answered: `GET /api/<name>?<parameters>`. */
-export interface Answers extends OverviewAnswers, RetentionAnswers, SearchAnswers, SpaceAnswers, StatsAnswers {
+export interface Answers
+  extends BrowseAnswers, OverviewAnswers, RetentionAnswers, SearchAnswers, SpaceAnswers, StatsAnswers {
   readonly repository: RepositoryAnswer;
   readonly snapshots: SnapshotsAnswer;
   /** `ids`: with commas between them. */

@@ -17,6 +17,7 @@ import { SnapshotReader } from './snapshot-reader.ts';
 import type { ReadServices } from './snapshot-file.ts';
 import { TreeCache } from './tree-cache.ts';
 import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
+import { matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
 export type { EntryInput, SnapshotReader } from './snapshot-reader.ts';
@@ -39,6 +40,13 @@ export interface OpenedSnapshot extends SnapshotReader {
   readonly path: Uint8Array;
   /** Releases the lock. Reads that are under way fail. */
   close(): Promise<void>;
+}
+
+export interface ReadVersionsOptions extends VersionOptions {
+  /** Only among these snapshots. */
+  readonly filter?: SnapshotFilter;
+  /** Cancels the search, and not what else is read from the repository. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
@@ -118,9 +126,12 @@ export class RepositoryReader {
    * Finds the versions of a path in the snapshots of each host, as `findHistory` does. Yields a version once the next one
    * of its host is found. `path`: an absolute one, as on the machine that was backed up.
    */
-  async *versions(path: PathInput, options: VersionOptions = {}): AsyncGenerator<PathVersion> {
-    const search = new PathVersions(this.#context, this.#opened.reader, soughtPath(byteStringOf(path)), options);
-    for await (const version of search.among(this.snapshots)) {
+  async *versions(path: PathInput, options: ReadVersionsOptions = {}): AsyncGenerator<PathVersion> {
+    const { filter = {}, signal = this.#context.signal } = options;
+    const caller = { ...this.#context, signal };
+    const search = new PathVersions(caller, this.#opened.reader, soughtPath(byteStringOf(path)), options);
+    const among = this.snapshots.filter(({ snapshot }) => matchesFilter(snapshot, filter));
+    for await (const version of search.among(among)) {
       this.#throwIfClosed();
       yield version;
     }

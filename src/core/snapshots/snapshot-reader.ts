@@ -52,13 +52,10 @@ export class SnapshotReader {
    * Returns up to `limit` entries of a directory from the one with the number `from`, in the byte order of their names.
    * Only these are decoded, so that any page of a directory with a million entries takes about as long.
    */
-  async page(
-    directory: EntryInput,
-    { from, limit }: { readonly from: number; readonly limit: number },
-  ): Promise<EntryPage> {
+  async page(directory: EntryInput, { from, limit, type }: PageOptions): Promise<EntryPage> {
     const { treeId } = await this.#statAs(directory, 'directory');
     const tree = await this.#services.guard(() => this.#services.trees.open(treeId!));
-    return tree.page(from, limit);
+    return tree.page(from, limit, type);
   }
 
   /** Returns the entry with this name in a directory, or undefined if there is none. */
@@ -107,10 +104,17 @@ export class SnapshotReader {
   }
 }
 
+export interface PageOptions {
+  readonly from: number;
+  readonly limit: number;
+  /** Only entries of this type, which are numbered and counted without the others. */
+  readonly type?: EntryType;
+}
+
 /** A part of a directory. */
 export interface EntryPage {
   readonly entries: readonly TreeEntry[];
-  /** How many entries the directory has. */
+  /** How many entries the directory has, or how many of the type. */
   readonly total: number;
 }
 

@@ -1,7 +1,7 @@
 import { TreeReader } from '../format/tree/tree.ts';
 import type { StateReader } from '../repository/state-reader.ts';
 
-/** Enough for the directories on the way to a few files. A larger tree is kept alone. */
+/** Enough for the directories on the way to a few files. Of larger trees, the last one is kept besides. */
 const CACHE_BYTES = 16 * 1024 * 1024;
 
 interface CachedTree {
@@ -17,6 +17,7 @@ export class TreeCache {
   readonly #reader: StateReader;
   readonly #trees = new Map<string, CachedTree>();
   #sizeBytes = 0;
+  #large: { readonly key: string; readonly tree: TreeReader } | undefined;
 
   constructor(reader: StateReader) {
     this.#reader = reader;
@@ -25,6 +26,7 @@ export class TreeCache {
   /** The tree must be used only to find entries and for pages, since others use it too. */
   readonly open = async (treeId: Uint8Array): Promise<Pick<TreeReader, 'find' | 'page'>> => {
     const key = Buffer.from(treeId).toString('hex');
+    if (this.#large?.key === key) return this.#large.tree;
     const cached = this.#trees.get(key);
     if (cached !== undefined) {
       this.#trees.delete(key);
@@ -33,7 +35,9 @@ export class TreeCache {
     }
     const bytes = await this.#reader.read(treeId, 0);
     const tree = new TreeReader(bytes);
-    if (!this.#trees.has(key)) this.#add(key, { tree, sizeBytes: bytes.length });
+    // Were it one of them, the small trees on the way to it would take its place at each path that is looked up.
+    if (bytes.length > CACHE_BYTES) this.#large = { key, tree };
+    else if (!this.#trees.has(key)) this.#add(key, { tree, sizeBytes: bytes.length });
     return tree;
   };
 

@@ -3,13 +3,14 @@ import { render } from 'preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useAnswer } from './parts/answered.ts';
+import { Browse } from './pages/browse/browse.ts';
 import { Overview } from './pages/overview.ts';
 import { Retention } from './pages/retention.ts';
 import { Search } from './pages/search.ts';
 import { Snapshots } from './pages/snapshots.ts';
 import { Inside } from './pages/inside.ts';
 import { Space } from './pages/space.ts';
-import { link, route } from './route.ts';
+import { link, useRoute } from './route.ts';
 import { shown } from './words.ts';
 
 interface Page {
@@ -21,6 +22,7 @@ interface Page {
 const PAGES: readonly Page[] = [
   { name: 'overview', title: 'Overview', component: Overview },
   { name: 'snapshots', title: 'Snapshots', component: Snapshots },
+  { name: 'browse', title: 'Browse', component: Browse },
   { name: 'search', title: 'Search', component: Search },
   { name: 'space', title: 'Space', component: Space },
   { name: 'retention', title: 'Retention', component: Retention },
@@ -28,7 +30,7 @@ const PAGES: readonly Page[] = [
 ];
 
 function App(): VNode {
-  const { name } = route.value;
+  const { name } = useRoute();
   const page = PAGES.find((each) => each.name === name) ?? PAGES[0]!;
   const repository = useAnswer('repository', {}).value;
   useEffect(() => {

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
 
 /** Where the page is: `#/browse?snapshot=...`. Links and the buttons of the browser change it. */
 interface Route {
@@ -6,11 +6,21 @@ interface Route {
   readonly parameters: URLSearchParams;
 }
 
-export const route = signal<Route>(currentRoute());
+export const route: { value: Route } = { value: currentRoute() };
 
-addEventListener('hashchange', () => {
-  route.value = currentRoute();
-});
+/** For the outermost component: draws all of the page again when the address changes. */
+export function useRoute(): Route {
+  const [shown, setShown] = useState(route.value);
+  useEffect(() => {
+    const change = (): void => {
+      route.value = currentRoute();
+      setShown(route.value);
+    };
+    addEventListener('hashchange', change);
+    return () => removeEventListener('hashchange', change);
+  }, []);
+  return shown;
+}
 
 export function link(name: string, parameters: Readonly<Record<string, string>> = {}): string {
   const query = new URLSearchParams(parameters).toString();

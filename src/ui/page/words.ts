@@ -32,11 +32,22 @@ export function shortId(id: string): string {
   return id.slice(0, 8);
 }
 
+/** A content with its lines and tabs, and nothing else that could turn its text around. */
+export function shownText(text: string): string {
+  return text.replaceAll('\r\n', '\n').replaceAll(TURNS, escaped);
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what this is about
+const TURNS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const MARKS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
 /** A name without what could break lines or turn the text around. */
 export function shown(text: string): string {
-  return text.replaceAll(MARKS, (mark) => `\\u{${mark.codePointAt(0)!.toString(16)}}`);
+  return text.replaceAll(MARKS, escaped);
+}
+
+function escaped(mark: string): string {
+  return `\\u{${mark.codePointAt(0)!.toString(16)}}`;
 }
 
 /** The two largest units: `2 d 4 h`, `19 h`, `3 min`. */

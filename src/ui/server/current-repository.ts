@@ -44,6 +44,11 @@ export class CurrentRepository {
     }
   }
 
+  /** Reads for as long as a download takes, and so never with a lock: what is removed meanwhile is missing. */
+  async readWithoutLock<T>(work: (reader: RepositoryReader) => Promise<T>): Promise<T> {
+    return await this.#use(await this.#current(), work);
+  }
+
   /** Runs an operation that opens the repository itself. */
   async run<T>(operation: (context: OperationContext) => Promise<T>): Promise<T> {
     try {

@@ -11,14 +11,28 @@ export function namedOf(name: ByteString): Named {
 
 /** Returns the bytes of a path that the page has got from `namedOf`. */
 export function pathParameter(parameters: URLSearchParams, name = 'path'): Buffer {
-  const key = parameters.get(name) ?? '';
-  if (!/^[\w-]*$/.test(key)) throw new UsageError(`${name} is no key of a path`);
+  return pathBytes(parameters.get(name) ?? '');
+}
+
+export function pathBytes(key: string): Buffer {
+  if (!/^[\w-]*$/.test(key)) throw new UsageError('the key of a path is wrong');
   return Buffer.from(key, 'base64url');
 }
 
+/** Returns a path that may be one from the root of a snapshot as the absolute one of the machine. */
+export function absoluteParameter({ snapshot }: SnapshotListing, parameters: URLSearchParams): Buffer {
+  const path = pathParameter(parameters);
+  const slash = '/'.charCodeAt(0);
+  return path[0] === slash ? path : Buffer.concat([nameBytes(snapshot.base), Buffer.of(slash), path]);
+}
+
 /** Returns the snapshot that a question names by its whole id. */
-export function snapshotParameter(reader: RepositoryReader, parameters: URLSearchParams): SnapshotListing {
-  return snapshotOf(reader, parameters.get('snapshot') ?? '');
+export function snapshotParameter(
+  reader: RepositoryReader,
+  parameters: URLSearchParams,
+  name = 'snapshot',
+): SnapshotListing {
+  return snapshotOf(reader, parameters.get(name) ?? '');
 }
 
 function snapshotOf(reader: RepositoryReader, id: string): SnapshotListing {

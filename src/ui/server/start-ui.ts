@@ -41,8 +41,9 @@ export async function startUi({ context, command, ...options }: UiOptions): Prom
   const answerRepository = async (): Promise<RepositoryAnswer> => {
     return { place: context.backend.location, command, version: VERSION, warnings: [...warnings] };
   };
-  const answers = new Map(Object.entries({ ...answersOf(repository), repository: answerRepository }));
-  const server = await UiServer.start({ ...options, answers, downloads: new Tickets<Download>() });
+  const downloads = new Tickets<Download>();
+  const answers = new Map(Object.entries({ ...answersOf(repository, downloads), repository: answerRepository }));
+  const server = await UiServer.start({ ...options, answers, downloads });
   context.signal?.addEventListener('abort', () => server.close(), { once: true });
   const ended = server.ended().then(async () => repository.close());
   return { address: server.address, ended: async () => ended, close: () => server.close() };

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { LdmError, RefusedError, SnapshotNotFoundError, UsageError } from '../../index.ts';
+import { LdmError, RefusedError, SnapshotNotFoundError, UsageError, isDamage } from '../../index.ts';
 import { hintFor } from '../../console/advice.ts';
 import type { Download } from './downloads.ts';
 import { SAFE_HEADERS, refuseForeign, refuseUnauthorized } from './request-guard.ts';
@@ -118,6 +118,9 @@ export class UiServer {
       return;
     }
     const [, kind, name = ''] = /^\/(api|download)\/([\w-]+)$/.exec(pathname) ?? [];
+    if (kind === 'download' && request.method !== 'GET') {
+      return refuse(response, { status: 405, reason: 'a download can only be fetched' });
+    }
     if (kind === 'download') return await this.#download(response, name, signal);
     if (kind !== 'api') return sendJson(response, 404, { error: 'there is no such page' });
     const unauthorized = refuseUnauthorized(request, this.#token);
@@ -132,10 +135,16 @@ export class UiServer {
     if (download === undefined) {
       return sendJson(response, 404, { error: 'this download has expired or was used: begin it again on the page' });
     }
-    await download(async (headers, content) => {
-      response.writeHead(200, headers);
-      await pipeline(content, response, { signal });
-    });
+    try {
+      await download(async (headers, content) => {
+        response.writeHead(200, headers);
+        await pipeline(content, response, { signal });
+      }, signal);
+    } catch (error) {
+      // The browser can only say that the download failed. If it stopped itself, there is nothing to say.
+      if (response.headersSent && isDamage(error)) this.#options.onFailure(error);
+      throw error;
+    }
   }
 
   #fail(response: ServerResponse, error: unknown): void {

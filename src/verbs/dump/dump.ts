@@ -12,17 +12,20 @@ import type { WriteBytes } from './output-buffer.ts';
 import { TarOutput } from './tar-output.ts';
 import { ZipOutput } from './zip-output.ts';
 import { openSnapshot } from '../../core/snapshots/open-snapshot.ts';
-import type { OpenedSnapshot } from '../../core/snapshots/open-snapshot.ts';
+import type { SnapshotReader } from '../../core/snapshots/open-snapshot.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export type { WriteBytes } from './output-buffer.ts';
 
 export type ArchiveFormat = 'tar' | 'zip';
 
-export interface DumpOptions {
+export interface DumpOptions extends DumpOutputOptions {
   /** `ID[:path]`, `latest`, `latest~N`. */
   readonly selector: PathInput;
   readonly filter?: SnapshotFilter;
+}
+
+export interface DumpOutputOptions {
   /** The format of an archive. Default: the bytes of a file as they are, and a tar archive of a directory. */
   readonly format?: ArchiveFormat;
   /** Refuses anything but a file. */
@@ -52,38 +55,53 @@ const LEFT_OUT_MAX = 20;
  * @throws UsageError for an entry that is neither a file nor a directory, unless it is to be archived
  */
 export async function dump(context: OperationContext, options: DumpOptions): Promise<DumpResult> {
-  const { selector, filter, onlyFile = false } = options;
+  const { selector, filter } = options;
   const snapshot = await openSnapshot(context, filter === undefined ? { selector } : { selector, filter });
   try {
     beginPhase(context.progress, 'reading');
-    const entry = await snapshot.stat(snapshot.path);
-    const output = new OutputBuffer(options.write);
-    const format = options.format ?? (entry.type === 'directory' ? 'tar' : undefined);
-    const run = { context, options, snapshot, entry, output };
-    if (onlyFile || format === undefined) await writeFile(run);
-    const leftOut = onlyFile || format === undefined ? new LeftOut() : await writeArchive(run, format);
-    await output.flush();
-    const { paths, count } = leftOut;
-    const written = { bytesWritten: output.sizeBytes, leftOut: paths, leftOutCount: count };
-    return { snapshotId: snapshot.listing.id, format: onlyFile ? undefined : format, ...written };
+    return await dumpOpened(context, { ...options, snapshot, path: snapshot.path });
   } finally {
     await snapshot.close();
   }
 }
 
+export interface DumpOpenedOptions extends DumpOutputOptions {
+  readonly snapshot: SnapshotReader;
+  /** From the root of the snapshot; empty for all of it. */
+  readonly path: Uint8Array;
+}
+
+/** Like `dump`, from a snapshot that is open already, and stays open. Of the context, it uses `signal` and `progress`. */
+export async function dumpOpened(
+  context: Pick<OperationContext, 'signal' | 'progress'>,
+  options: DumpOpenedOptions,
+): Promise<DumpResult> {
+  const { snapshot, path, onlyFile = false } = options;
+  const entry = await snapshot.stat(path);
+  const output = new OutputBuffer(options.write);
+  const format = options.format ?? (entry.type === 'directory' ? 'tar' : undefined);
+  const run = { context, options, entry, output };
+  if (onlyFile || format === undefined) await writeFile(run);
+  const leftOut = onlyFile || format === undefined ? new LeftOut() : await writeArchive(run, format);
+  await output.flush();
+  const { paths, count } = leftOut;
+  const written = { bytesWritten: output.sizeBytes, leftOut: paths, leftOutCount: count };
+  return { snapshotId: snapshot.listing.id, format: onlyFile ? undefined : format, ...written };
+}
+
 interface DumpRun {
-  readonly context: OperationContext;
-  readonly options: DumpOptions;
-  readonly snapshot: OpenedSnapshot;
+  readonly context: Pick<OperationContext, 'signal' | 'progress'>;
+  readonly options: DumpOpenedOptions;
   readonly entry: TreeEntry;
   readonly output: OutputBuffer;
 }
 
-async function writeFile({ context, snapshot, entry, output }: DumpRun): Promise<void> {
-  if (entry.type !== 'file') throw notAFile(snapshot, entry);
+async function writeFile({ context, options, entry, output }: DumpRun): Promise<void> {
+  const { snapshot, path } = options;
+  if (entry.type !== 'file') throw notAFile(options, entry);
   const { progress } = context;
   if (progress !== undefined) progress.bytesTotal = entry.sizeBytes;
-  await naming(byteStringFromBytes(snapshot.path), async () => {
+  await naming(byteStringFromBytes(path), async () => {
     const file = await snapshot.openFile(entry);
     for await (const piece of file.pieces()) {
       await output.add(piece);
@@ -92,7 +110,7 @@ async function writeFile({ context, snapshot, entry, output }: DumpRun): Promise
   });
 }
 
-function notAFile({ path, listing }: OpenedSnapshot, { type, linkTarget }: TreeEntry): UsageError {
+function notAFile({ path, snapshot: { listing } }: DumpOpenedOptions, { type, linkTarget }: TreeEntry): UsageError {
   const name = path.length === 0 ? `snapshot ${listing.id.slice(0, 8)}` : textOf(byteStringFromBytes(path));
   if (type === 'directory')
     return new UsageError(`${name} is a directory, not a file`, { advice: { code: 'archive-directory' } });
@@ -111,10 +129,8 @@ class LeftOut {
   }
 }
 
-async function writeArchive(
-  { context, options, snapshot, entry, output }: DumpRun,
-  format: ArchiveFormat,
-): Promise<LeftOut> {
+async function writeArchive({ context, options, entry, output }: DumpRun, format: ArchiveFormat): Promise<LeftOut> {
+  const { snapshot } = options;
   options.onArchive?.();
   const archive = format === 'tar' ? new TarOutput(snapshot, output) : new ZipOutput(snapshot, output);
   const pacer = new Pacer(context);

@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 
 import {
+  CancelledError,
   CorruptDataError,
   RepositoryLockedError,
   SnapshotNotFoundError,
@@ -13,6 +14,7 @@ import {
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
 import { openRepositoryForReading, openSnapshot } from '../../../src/core/snapshots/open-snapshot.ts';
+import type { ReadVersionsOptions } from '../../../src/core/snapshots/open-snapshot.ts';
 import { nameBytes } from '../../../src/core/util/byte-string.ts';
 import { CountingBackend } from '../../support/counting-backend.ts';
 import { filesIn, flip } from '../../support/damage.ts';
@@ -149,6 +151,28 @@ describe('openSnapshot', () => {
     await snapshot.close();
   });
 
+  it('gives pages of the entries of one type, with their number', async () => {
+    const repository = await makeTestRepository();
+    const names = Array.from({ length: 30 }, (_, number) => `entry ${String(number).padStart(2, '0')}`);
+    for (const [number, name] of names.entries()) {
+      if (number % 3 === 0) mkdirSync(join(repository.source, name));
+      else writeFileSync(join(repository.source, name), '');
+    }
+    await repository.backup();
+    const snapshot = await openSnapshot(repository.context, { selector: 'latest' });
+    const pageOf = async (type: 'file' | 'directory' | 'symlink', from: number, limit: number): Promise<unknown> => {
+      const { entries, total } = await snapshot.page('source', { from, limit, type });
+      return [total, ...entries.map(({ name }) => name)];
+    };
+    const directories = names.filter((_, number) => number % 3 === 0);
+    expect(await pageOf('directory', 0, 100)).toEqual([10, ...directories]);
+    expect(await pageOf('directory', 8, 5)).toEqual([10, ...directories.slice(8)]);
+    expect(await pageOf('file', 19, 2)).toEqual([20, names[29]]);
+    expect(await pageOf('symlink', 0, 100)).toEqual([0]);
+    expect(await snapshot.page('source', { from: 0, limit: 1 })).toMatchObject({ total: 30 });
+    await snapshot.close();
+  });
+
   it('streams the versions of a path', async () => {
     const repository = await makeTestRepository();
     const file = join(repository.source, 'file');
@@ -162,6 +186,16 @@ describe('openSnapshot', () => {
     for await (const { change, entry, snapshotCount } of reader.versions(file))
       versions.push(`${change} ${entry?.sizeBytes ?? '-'} ${snapshotCount}`);
     expect(versions).toEqual(['+ 3 2', 'M 3 1', '- - 1', '+ 3 1']);
+    const changesWith = async (options: ReadVersionsOptions): Promise<string[]> => {
+      const changes: string[] = [];
+      for await (const { change } of reader.versions(file, options)) changes.push(change);
+      return changes;
+    };
+    expect(await changesWith({ filter: { since: reader.snapshots.at(-2)!.snapshot.time } })).toEqual(['+']);
+    expect(await changesWith({ filter: { hosts: ['elsewhere'] } })).toEqual([]);
+    await expect(changesWith({ signal: AbortSignal.abort() })).rejects.toThrow(CancelledError);
+    // The search was cancelled, and not the reader.
+    expect(await changesWith({})).toHaveLength(4);
     await reader.close();
   });
 

@@ -1,10 +1,21 @@
-import { chmodSync, closeSync, ftruncateSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { CancelledError, SnapshotNotFoundError } from '../../../src/core/errors.ts';
 import { packName } from '../../../src/core/format/layout.ts';
 import { TarReader } from '../../../src/core/format/tar/tar-reader.ts';
-import { dump } from '../../../src/verbs/dump/dump.ts';
+import { openRepositoryForReading } from '../../../src/core/snapshots/open-snapshot.ts';
+import { dump, dumpOpened } from '../../../src/verbs/dump/dump.ts';
 import type { ArchiveFormat } from '../../../src/verbs/dump/dump.ts';
 import { bareDirectory } from '../../../src/core/format/tree/tree-entry.ts';
 import { FirstNames } from '../../../src/verbs/dump/first-names.ts';
@@ -47,6 +58,31 @@ function spoilData(repository: TestRepository): void {
     writeFileSync(path, bytes.fill(0, 1000, bytes.length - 1000));
   }
 }
+
+describe('an opened snapshot', () => {
+  it('is dumped as often as wanted, like one that is opened for it, and cancelled alone', async () => {
+    const repository = await makeTestRepository();
+    mkdirSync(join(repository.source, 'in'));
+    writeFileSync(join(repository.source, 'in', 'file'), 'content');
+    await repository.backup();
+    const reader = await openRepositoryForReading(repository.context);
+    const snapshot = reader.open(reader.select('latest'));
+    const dumped = async (path: string, format?: ArchiveFormat, signal?: AbortSignal): Promise<Buffer> => {
+      const pieces: Uint8Array[] = [];
+      const write = (bytes: Uint8Array): undefined => void pieces.push(bytes);
+      const options = { snapshot, path: Buffer.from(path), write, ...(format === undefined ? {} : { format }) };
+      await dumpOpened(signal === undefined ? {} : { signal }, options);
+      return Buffer.concat(pieces);
+    };
+    for (const format of ['tar', 'zip'] as const)
+      expect(await dumped('source', format)).toEqual(Buffer.concat(await piecesOf(repository, format)));
+    expect((await dumped('source/in/file')).toString()).toBe('content');
+    await expect(dumped('source/none')).rejects.toThrow(SnapshotNotFoundError);
+    await expect(dumped('source', 'tar', AbortSignal.abort())).rejects.toThrow(CancelledError);
+    expect((await dumped('source/in/file')).toString()).toBe('content');
+    await reader.close();
+  });
+});
 
 describe('an archive', () => {
   it('has small and large files as they are, in whatever pieces they are written, and also if these are taken later', async () => {

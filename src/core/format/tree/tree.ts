@@ -4,8 +4,8 @@ import { TREE_HEADER_BYTES, TREE_OWNER_BYTES } from '../constants.ts';
 import { EncodedEntry } from './encoded-entry.ts';
 import type { EntryOwner } from './encoded-entry.ts';
 import { checkTree } from './tree-check.ts';
-import { ENTRY_OFFSETS } from './tree-entry.ts';
-import type { TreeEntry } from './tree-entry.ts';
+import { ENTRY_OFFSETS, ENTRY_TYPES } from './tree-entry.ts';
+import type { EntryType, TreeEntry } from './tree-entry.ts';
 import { textOf } from './tree-numbers.ts';
 
 export { TreeEncoder, encodeTree } from './tree-encoder.ts';
@@ -36,8 +36,8 @@ export class TreeReader {
   #offset: number;
   /** The last name that was searched for. */
   #sought = '' as ByteString;
-  /** Where each entry begins, once a page was read. */
-  #begins: Uint32Array | undefined;
+  /** Where each entry begins, and each one of a type, once a page of them was read. */
+  readonly #begins = new Map<EntryType | undefined, Uint32Array>();
 
   /**
    * Checks the whole tree.
@@ -80,16 +80,27 @@ export class TreeReader {
     return undefined;
   }
 
-  /** Returns up to `limit` entries from the one with the number `from`, and how many there are. Independent of `next`. */
-  page(from: number, limit: number): { readonly entries: readonly TreeEntry[]; readonly total: number } {
-    const begins = (this.#begins ??= this.#beginsOfEntries());
+  /**
+   * Returns up to `limit` entries from the one with the number `from`, and how many there are. With `type`, others are
+   * not counted. Independent of `next`.
+   */
+  page(
+    from: number,
+    limit: number,
+    type?: EntryType,
+  ): { readonly entries: readonly TreeEntry[]; readonly total: number } {
+    const begins = this.#begins.get(type) ?? this.#beginsOf(type);
+    this.#begins.set(type, begins);
     const entries = [...begins.subarray(from, from + limit)].map((offset) => this.#entryAt(offset).decode());
     return { entries, total: begins.length };
   }
 
-  #beginsOfEntries(): Uint32Array {
+  #beginsOf(type: EntryType | undefined): Uint32Array {
+    const code = type === undefined ? undefined : ENTRY_TYPES.indexOf(type) + 1;
     const begins: number[] = [];
-    for (let at = this.#firstEntry; at < this.#tree.length; at += this.#tree.readUInt32LE(at)) begins.push(at);
+    for (let at = this.#firstEntry; at < this.#tree.length; at += this.#tree.readUInt32LE(at)) {
+      if (code === undefined || this.#tree[at + ENTRY_OFFSETS.type] === code) begins.push(at);
+    }
     return Uint32Array.from(begins);
   }
 

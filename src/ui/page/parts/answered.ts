@@ -3,6 +3,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Answers } from '../../api.ts';
 import { AskError, ask } from '../ask.ts';
+import { shown } from '../words.ts';
 
 /** What is known of an answer. While the next one is awaited, `value` is the last one. */
 interface Asked<T> {
@@ -42,8 +43,8 @@ export function Answered<T>({ asked, show }: { asked: Asked<T>; show: (value: T)
 
 function Problem({ error }: { error: AskError }): VNode {
   return html`<div class="problem" role="alert">
-    <p>${error.message}</p>
-    ${error.hint === undefined ? '' : html`<p class="hint">${error.hint}</p>`}
+    <p>${shown(error.message)}</p>
+    ${error.hint === undefined ? '' : html`<p class="hint">${shown(error.hint)}</p>`}
   </div>`;
 }
 

@@ -1,0 +1,70 @@
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { DirectoryAnswer, TimelineAnswer } from '../../../api/browse.ts';
+import { Answered, useAnswer } from '../../parts/answered.ts';
+import { bytesOfKey, keyInside, keysAbove, textOfBytes } from '../../parts/path-key.ts';
+import { link, route } from '../../route.ts';
+import { shown } from '../../words.ts';
+import { FileView } from './file-view.ts';
+import { Listing, ROWS_ASKED, useWindow } from './listing.ts';
+import { Timeline } from './timeline.ts';
+import { Tree } from './tree.ts';
+
+/** A path in a snapshot. */
+export interface Place {
+  readonly snapshot: string;
+  /** From the root of the snapshot, as a key. */
+  readonly path: string;
+}
+
+/** The directories and files of a snapshot, and of those before and after it. */
+export function Browse(): VNode {
+  const { parameters } = route.value;
+  const snapshot = parameters.get('snapshot');
+  const asked = useAnswer('timeline', snapshot === null ? {} : { snapshot });
+  const show = (timeline: TimelineAnswer): VNode => {
+    if (timeline.id === '') return html`<p>There are no snapshots yet.</p>`;
+    const path = keyInside(parameters.get('path') ?? '', timeline.base.key);
+    return html`<${Explorer} timeline=${timeline} snapshot=${snapshot ?? timeline.id} path=${path} />`;
+  };
+  return html`<h1>Browse</h1>
+    <${Answered} asked=${asked} show=${show} />`;
+}
+
+function Explorer({ timeline, ...place }: Place & { timeline: TimelineAnswer }): VNode {
+  const base = shown(timeline.base.text);
+  return html`<${Timeline} timeline=${timeline} place=${place} />
+    <${Crumbs} base=${base} place=${place} />
+    <div class="explorer">
+      <${Tree} key=${timeline.base.key} base=${base} place=${place} />
+      <${Chosen} key=${place.path} place=${place} />
+    </div>`;
+}
+
+function Crumbs({ base, place: { snapshot, path } }: { base: string; place: Place }): VNode {
+  const keys = keysAbove(path);
+  return html`<nav class="crumbs" aria-label="Path">
+    <ol>
+      ${keys.map(
+        (key) =>
+          html`<li key=${key}>
+            <a href=${link('browse', { snapshot, path: key })} aria-current=${key === path ? 'page' : undefined}
+              >${key === '' ? base : shown(textOfBytes(bytesOfKey(key).split('/').at(-1)!))}</a
+            >
+          </li>`,
+      )}
+    </ol>
+  </nav>`;
+}
+
+/** The directory or file at a place. */
+function Chosen({ place }: { place: Place }): VNode {
+  const view = useWindow();
+  const { snapshot, path } = place;
+  const asked = useAnswer('directory', { snapshot, path, from: `${view.from}`, limit: `${ROWS_ASKED}` });
+  const show = (answer: DirectoryAnswer): VNode =>
+    answer.entry.type === 'directory'
+      ? html`<${Listing} place=${place} answer=${answer} view=${view} />`
+      : html`<${FileView} place=${place} entry=${answer.entry} />`;
+  return html`<section class="chosen" aria-label="Contents"><${Answered} asked=${asked} show=${show} /></section>`;
+}

@@ -1,0 +1,83 @@
+import { PassThrough } from 'node:stream';
+import { UsageError, dumpOpened, textOf } from '../../../index.ts';
+import type { ArchiveFormat, RepositoryReader, SnapshotReader } from '../../../index.ts';
+import type { TicketAnswer } from '../../api/browse.ts';
+import { attachmentOf } from '../attachment.ts';
+import type { CurrentRepository } from '../current-repository.ts';
+import type { Download } from '../downloads.ts';
+import { pathParameter, snapshotParameter } from '../parameters.ts';
+import type { Tickets } from '../tickets.ts';
+
+type Send = Parameters<Download>[0];
+
+/** Issues a ticket for a file, or for an archive of a directory. What cannot be read at all is said here. */
+export async function answerTicket(
+  repository: CurrentRepository,
+  downloads: Tickets<Download>,
+  parameters: URLSearchParams,
+): Promise<TicketAnswer> {
+  const path = pathParameter(parameters);
+  const format = parameters.get('format') ?? '';
+  if (format !== 'file' && format !== 'tar' && format !== 'zip') {
+    throw new UsageError('the format of a download is file, tar or zip');
+  }
+  const open = (reader: RepositoryReader): SnapshotReader => reader.open(snapshotParameter(reader, parameters));
+  await repository.read(async (reader) => {
+    const snapshot = open(reader);
+    const entry = await snapshot.stat(path);
+    if (format === 'file') await snapshot.readRange(entry, 0, 1);
+    else await snapshot.page(entry, { from: 0, limit: 0 });
+  });
+  const ticket = downloads.issue(async (send, signal) =>
+    repository.readWithoutLock(async (reader) => {
+      const snapshot = open(reader);
+      if (format === 'file') await sendFile(snapshot, path, send);
+      else await sendArchive({ snapshot, path, format }, send, signal);
+    }),
+  );
+  return { ticket };
+}
+
+async function sendFile(snapshot: SnapshotReader, path: Uint8Array, send: Send): Promise<void> {
+  const entry = await snapshot.stat(path);
+  const headers = {
+    'content-type': 'application/octet-stream',
+    'content-disposition': attachmentOf(textOf(entry.name)),
+    'content-length': String(entry.sizeBytes),
+  };
+  await send(headers, snapshot.readFile(entry));
+}
+
+interface Archived {
+  readonly snapshot: SnapshotReader;
+  readonly path: Uint8Array;
+  readonly format: ArchiveFormat;
+}
+
+async function sendArchive(archived: Archived, send: Send, signal: AbortSignal): Promise<void> {
+  const { snapshot, path, format } = archived;
+  const { name } = await snapshot.stat(path);
+  const title = name === '' ? `snapshot-${snapshot.listing.id.slice(0, 8)}` : textOf(name);
+  const headers = {
+    'content-type': format === 'zip' ? 'application/zip' : 'application/x-tar',
+    'content-disposition': attachmentOf(`${title}.${format}`),
+  };
+  const content = new PassThrough();
+  const write = async (bytes: Uint8Array): Promise<void> => writeTo(content, bytes);
+  const dumping = dumpOpened({ signal }, { ...archived, write }).then(
+    () => void content.end(),
+    (error: Error) => void content.destroy(error),
+  );
+  try {
+    await send(headers, content);
+  } finally {
+    await dumping;
+  }
+}
+
+/** Waits until the browser has taken enough. Once it stopped, this fails. */
+async function writeTo(content: PassThrough, bytes: Uint8Array): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    content.write(bytes, (error) => (error ? reject(error) : resolve()));
+  });
+}

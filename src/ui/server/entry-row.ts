@@ -1,0 +1,22 @@
+import { formatPermissions } from '../../console/reports/ls-report.ts';
+import { textOf } from '../../index.ts';
+import type { TreeEntry } from '../../index.ts';
+import type { EntryRow } from '../api/browse.ts';
+import { namedOf } from './parameters.ts';
+
+export function entryRowOf(entry: TreeEntry): EntryRow {
+  const { name, type, user, group, uid, gid } = entry;
+  const named = { name: namedOf(name), type };
+  // The root of a snapshot.
+  if (name === '') return named;
+  const modified = new Date(entry.mtimeSeconds * 1000);
+  return {
+    ...named,
+    ...(Number.isNaN(modified.getTime()) ? {} : { time: modified.toISOString() }),
+    mode: formatPermissions(entry),
+    owner: `${user === '' ? uid : textOf(user)}:${group === '' ? gid : textOf(group)}`,
+    ...(type === 'file' ? { bytes: entry.sizeBytes } : {}),
+    ...(type === 'symlink' ? { target: textOf(entry.linkTarget) } : {}),
+    ...(entry.changedWhileRead ? { isUnstable: true } : {}),
+  };
+}

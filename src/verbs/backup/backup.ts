@@ -3,7 +3,8 @@ import { BackendError, UsageError } from '../../core/errors.ts';
 import { encodeSnapshot } from '../../core/format/snapshot.ts';
 import { assertCondemnationsReadable } from '../../core/repository/condemned.ts';
 import { storeVerified } from './relying-run.ts';
-import type { BackupOptions, StoredSources } from './backup-run.ts';
+import type { BackupOptions } from './backup-options.ts';
+import type { StoredSources } from './backup-run.ts';
 import { assertReadData } from '../../core/damage/pack-selector.ts';
 import { Exclusion } from '../../core/sources/exclusion.ts';
 import { manifestsWithoutCopy } from '../../core/saving/manifest-copies.ts';
@@ -20,7 +21,7 @@ import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 
-export type { BackupOptions } from './backup-run.ts';
+export type { BackupOptions } from './backup-options.ts';
 export type { Continued } from '../../core/saving/backup-result.ts';
 export type { BackupEntry } from '../../core/saving/entry-listing.ts';
 export type { ReusedShare } from '../../core/saving/reused-sample.ts';

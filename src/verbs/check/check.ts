@@ -7,9 +7,10 @@ import type { Finding } from '../../core/session/findings.ts';
 import { findDamage } from '../../core/damage/damage-findings.ts';
 import { type BorrowedFrom, extensionOf } from '../../core/session/extension.ts';
 import { PackCheck, wasReadSound } from '../../core/damage/pack-check.ts';
+import type { CheckOptions } from './check-options.ts';
 import { findCopyProblems } from './copy-problems.ts';
 import { assertReadData, packSelector } from '../../core/damage/pack-selector.ts';
-import type { PartOfData, ReadData } from '../../core/damage/pack-selector.ts';
+import type { PartOfData } from '../../core/damage/pack-selector.ts';
 import { PackAges } from './pack-ages.ts';
 import type { VerificationLeft } from './pack-ages.ts';
 import { findScope } from './snapshot-scope.ts';
@@ -22,37 +23,17 @@ import { beginPhase } from '../../core/session/progress.ts';
 import { type OperationContext, uncachedContext } from '../../core/session/context.ts';
 import type { Notice } from '../../core/session/notices.ts';
 import { assertCountable, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
-import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
 import { areBeyondRepair, findUnindexedPacks, hasUnindexed, lostSegments, lostSnapshots } from './lost-files.ts';
 import { findMetadataProblems } from './metadata-problems.ts';
 
+export type { CheckOptions } from './check-options.ts';
 export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
 export type { PartOfData, ReadData } from '../../core/damage/pack-selector.ts';
 export type { VerificationLeft } from './pack-ages.ts';
 export type { PackProblem } from '../../core/store/pack-report.ts';
 
 const RECORD_EVERY_BYTES = 256 * 1024 * 1024;
-
-export interface CheckOptions {
-  /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
-  readonly readData?: ReadData;
-  /** Says which packs were read before, so that they are left out. A pack never changes. */
-  readonly isKnown?: (repositoryId: string) => (packId: string) => boolean;
-  /**
-   * Reads the packs that were not verified within so many milliseconds, and records in the repository which packs were:
-   * the only thing that a check writes. A share or a size as `readData` limits how much is read.
-   */
-  readonly maxAgeMs?: number;
-  /** With `maxAgeMs`: how much is verified before that is recorded, for a check that is interrupted. Default: 256 MiB. */
-  readonly recordEveryBytes?: number;
-  /** The clock for `maxAgeMs`. Default: that of this machine. */
-  readonly now?: () => number;
-  /** Only the snapshots with these names and what they need: ids, `latest` or `latest~N`. */
-  readonly selectors?: readonly string[];
-  /** Only the snapshots that match, and what they need. */
-  readonly filter?: SnapshotFilter;
-}
 
 export interface CheckResult {
   readonly findings: readonly Finding[];

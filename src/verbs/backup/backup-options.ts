@@ -2,6 +2,8 @@ import type { ListedSources } from '../../core/files/source/source-roots.ts';
 import type { StreamedFile } from '../../core/saving/content-stream.ts';
 import type { BackupEntry } from '../../core/saving/entry-listing.ts';
 import type { ReusedShare } from '../../core/saving/reused-sample.ts';
+import type { OptionKinds } from '../../core/session/arguments.ts';
+import { EXCLUSION_KINDS } from '../../core/sources/exclusion.ts';
 import type { ExclusionOptions } from '../../core/sources/exclusion.ts';
 import type { PathInput } from '../../core/util/byte-string.ts';
 import type { ChangeOptions } from './file-store.ts';
@@ -44,3 +46,28 @@ export interface BackupOptions extends ExclusionOptions, ChangeOptions {
   /** Called for each entry below the sources: for a directory after its contents, for what is excluded a little early. */
   readonly onEntry?: (entry: BackupEntry) => void;
 }
+
+export const BACKUP_KINDS: OptionKinds<Required<BackupOptions>> = {
+  ...EXCLUSION_KINDS,
+  sources: 'paths!',
+  listed: { patterns: 'paths', paths: 'paths' },
+  stream: { path: 'path!', content: 'asyncStream!' },
+  cwd: 'path!',
+  hostname: 'text',
+  tags: 'texts',
+  force: 'flag',
+  withAtime: 'flag',
+  ignoreCtime: 'flag',
+  ignoreInode: 'flag',
+  readConcurrency: 'positive',
+  dryRun: 'flag',
+  skipIfUnchanged: 'flag',
+  storesOffline: 'flag',
+  verifyReused: 'share',
+  reliesOn: 'text',
+  time: 'time',
+  comment: 'anyText',
+  keepUntil: 'time',
+  recordEveryMs: 'number',
+  onEntry: 'call',
+};

@@ -1,4 +1,6 @@
 import type { ReadData } from '../../core/damage/pack-selector.ts';
+import type { OptionKinds } from '../../core/session/arguments.ts';
+import { FILTER_KINDS } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export interface CheckOptions {
@@ -20,3 +22,13 @@ export interface CheckOptions {
   /** Only the snapshots that match, and what they need. */
   readonly filter?: SnapshotFilter;
 }
+
+export const CHECK_KINDS: OptionKinds<Required<CheckOptions>> = {
+  readData: 'readData',
+  isKnown: 'call',
+  maxAgeMs: 'number',
+  recordEveryBytes: 'number',
+  now: 'call',
+  selectors: 'texts',
+  filter: FILTER_KINDS,
+};

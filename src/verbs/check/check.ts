@@ -7,9 +7,10 @@ import type { Finding } from '../../core/session/findings.ts';
 import { findDamage } from '../../core/damage/damage-findings.ts';
 import { type BorrowedFrom, extensionOf } from '../../core/session/extension.ts';
 import { PackCheck, wasReadSound } from '../../core/damage/pack-check.ts';
+import { CHECK_KINDS } from './check-options.ts';
 import type { CheckOptions } from './check-options.ts';
 import { findCopyProblems } from './copy-problems.ts';
-import { assertReadData, packSelector } from '../../core/damage/pack-selector.ts';
+import { packSelector } from '../../core/damage/pack-selector.ts';
 import type { PartOfData } from '../../core/damage/pack-selector.ts';
 import { PackAges } from './pack-ages.ts';
 import type { VerificationLeft } from './pack-ages.ts';
@@ -18,6 +19,7 @@ import { FileSizeCheck } from '../../core/damage/file-sizes.ts';
 import { findMisplaced } from '../../core/damage/misplaced-files.ts';
 import { SHARED_BLOCK_BYTES, surveyRepository } from '../../core/damage/repository-survey.ts';
 import type { Survey } from '../../core/damage/repository-survey.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import { type OperationContext, uncachedContext } from '../../core/session/context.ts';
@@ -80,7 +82,7 @@ type Checked = Pick<
  * was verified.
  */
 export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
-  assertReadData(options.readData);
+  assertArguments<CheckOptions>(context, options, CHECK_KINDS);
   const { selectors = [], filter = {}, readData, maxAgeMs } = options;
   const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
   assertAgeFits(options, isSelection);
@@ -188,7 +190,6 @@ async function verifyPacks(
 /** @throws UsageError */
 function assertAgeFits({ maxAgeMs, readData, isKnown }: CheckOptions, isSelection: boolean): void {
   if (maxAgeMs === undefined) return;
-  if (!(maxAgeMs >= 0)) throw new UsageError(`${maxAgeMs} is no age`, { hint: 'Give milliseconds from 0 up.' });
   if (isSelection) throw new UsageError('a maximum age is for the whole repository, not for some snapshots');
   if (isKnown !== undefined) throw new UsageError('either an age or what is new decides which data is read, not both');
   if (readData !== undefined && (readData === true || 'part' in readData)) {

@@ -1,5 +1,7 @@
 import type { FetchedChunk } from '../../core/healing/domain-chunks.ts';
+import type { OptionKinds } from '../../core/session/arguments.ts';
 import type { ChunkSource } from '../../core/session/chunk-source.ts';
+import { FILTER_KINDS } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { PathInput } from '../../core/util/byte-string.ts';
 import type { MetadataOptions } from './metadata-options.ts';
@@ -29,3 +31,28 @@ export interface RestoreOptions extends TargetOptions, SelectionPatterns, Metada
   /** Called once with each fetched chunk, in no particular order. */
   readonly onFetched?: (chunk: FetchedChunk) => void;
 }
+
+export const RESTORE_KINDS: OptionKinds<Required<RestoreOptions>> = {
+  selector: 'path!',
+  filter: FILTER_KINDS,
+  target: 'path',
+  original: 'flag',
+  overwrite: ['never', 'if-changed', 'if-newer', 'always'],
+  delete: 'flag',
+  include: 'texts',
+  iinclude: 'texts',
+  exclude: 'texts',
+  iexclude: 'texts',
+  owner: 'flag',
+  ownerByName: 'flag',
+  xattr: 'flag',
+  includeXattr: 'texts',
+  excludeXattr: 'texts',
+  sparse: 'flag',
+  dryRun: 'flag',
+  verify: 'flag',
+  planBytesMax: 'number',
+  onEntry: 'call',
+  fromDomains: 'source',
+  onFetched: 'call',
+};

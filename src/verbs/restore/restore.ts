@@ -9,6 +9,7 @@ import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { byteStringFromText, byteStringOf } from '../../core/util/byte-string.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
@@ -22,6 +23,7 @@ import { checkMetadataOptions, targetPolicyOf } from './metadata-options.ts';
 import { OriginalParents } from './original-parents.ts';
 import { deleteUnexpected } from './deletion.ts';
 import { checkSelectionPatterns, selectionIn } from './path-selection.ts';
+import { RESTORE_KINDS } from './restore-options.ts';
 import type { RestoreOptions } from './restore-options.ts';
 import { RestoreTally } from './restore-tally.ts';
 import type { RestoreDomains } from './from-domains.ts';
@@ -51,6 +53,7 @@ const MANY_FILES = 5000;
  * a file with wrong bytes at the target.
  */
 export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
+  assertArguments<RestoreOptions>(context, options, RESTORE_KINDS);
   checkTargetOptions(options);
   checkSelectionPatterns(options);
   checkMetadataOptions(options);

@@ -1,95 +1,245 @@
-/**
- * Of each operation: what is between context and options, and the options that it knows. Each is called with every
- * wrong value of each option, and with the options that must be given missing.
- */
-export const OPERATIONS: Readonly<
-  Record<
-    string,
-    {
-      readonly between?: readonly unknown[];
-      readonly options: Readonly<Record<string, unknown>>;
-      readonly needed?: readonly string[];
-    }
-  >
-> = {
-  copySnapshots: {
-    options: { destination: 0, selectors: 0, filter: 0, dryRun: 0, onSnapshot: 0 },
-    needed: ['destination'],
-  },
-  diffSnapshots: {
+/** The kinds of `wrongValues`, by the names of arguments. */
+type Kinds = Readonly<Record<string, string>>;
+
+/** The arguments of an operation after the context. What must be there has a kind with `!`. */
+export interface OperationArguments {
+  /** What comes before the options. */
+  readonly before?: Kinds;
+  readonly options?: Kinds;
+  /** What comes after the options. */
+  readonly after?: Kinds;
+}
+
+/** Options that are true or false. */
+function flags(...names: readonly string[]): Kinds {
+  return Object.fromEntries(names.map((name) => [name, 'flag']));
+}
+
+const EXCLUSION: Kinds = {
+  exclude: 'texts',
+  excludeLargerThan: 'count',
+  iexclude: 'texts',
+  excludeIfPresent: 'texts',
+  excludeIfXattr: 'texts',
+  ...flags('excludeCaches', 'gitIgnore', 'excludeNodump', 'oneFileSystem', 'ignoreFiles'),
+};
+
+const CHOICE: Kinds = { selectors: 'texts!', filter: 'filter' };
+
+const INIT: Kinds = {
+  chunker: 'object',
+  chunkHash: 'hash',
+  packHash: 'hash',
+  fpr: 'number',
+  hashes: 'positive',
+  capacity: 'positive',
+  compressionLevel: 'integer',
+  groups: 'objects',
+  copies: 'positive',
+  copiesIfRefs: 'object',
+  appendOnly: 'flag',
+  singleWriter: 'flag',
+  copyParametersFrom: 'other',
+  realm: 'object',
+  encryption: 'encryption',
+};
+
+const BACKUP: Kinds = {
+  ...EXCLUSION,
+  sources: 'paths!',
+  listed: 'listed',
+  stream: 'streamedFile',
+  cwd: 'path!',
+  hostname: 'text',
+  tags: 'texts',
+  readConcurrency: 'positive',
+  verifyReused: 'share',
+  reliesOn: 'text',
+  time: 'time',
+  comment: 'anyText',
+  keepUntil: 'time',
+  recordEveryMs: 'number',
+  onEntry: 'call',
+  ...flags('force', 'withAtime', 'ignoreCtime', 'ignoreInode', 'dryRun', 'skipIfUnchanged', 'storesOffline'),
+};
+
+/** Each operation is called with every value of each argument that its kind excludes. */
+export const OPERATIONS: Readonly<Record<string, OperationArguments>> = {
+  backup: { options: BACKUP },
+  chooseRepository: { before: { candidates: 'others!', policy: 'policyName!' }, options: BACKUP },
+  restore: {
     options: {
-      before: 0,
-      after: 0,
-      filter: 0,
-      metadata: 0,
-      checksum: 0,
-      exclude: 0,
-      excludeCaches: 0,
-      excludeLargerThan: 0,
-      gitIgnore: 0,
+      selector: 'path!',
+      filter: 'filter',
+      target: 'path',
+      overwrite: 'overwrite',
+      include: 'texts',
+      iinclude: 'texts',
+      exclude: 'texts',
+      iexclude: 'texts',
+      includeXattr: 'texts',
+      excludeXattr: 'texts',
+      planBytesMax: 'number',
+      onEntry: 'call',
+      fromDomains: 'source',
+      onFetched: 'call',
+      ...flags('original', 'delete', 'owner', 'ownerByName', 'xattr', 'sparse', 'dryRun', 'verify'),
     },
   },
-  measureUsage: { options: { selectors: 0, filter: 0, asOne: 0, depth: 0 } },
+  forgetByPolicy: {
+    options: {
+      policy: 'policy!',
+      filter: 'filter',
+      groupBy: 'groupBy',
+      keepSizeBytes: 'number',
+      allowEmptyGroup: 'flag',
+      dryRun: 'flag',
+      reclaim: 'flag',
+      undoUntil: 'time',
+    },
+  },
+  deleteSnapshots: { options: { ...CHOICE, dryRun: 'flag', reclaim: 'flag', undoUntil: 'time' } },
+  undeleteSnapshots: { options: CHOICE },
+  check: {
+    options: {
+      readData: 'readData',
+      isKnown: 'call',
+      maxAgeMs: 'number',
+      recordEveryBytes: 'number',
+      now: 'call',
+      selectors: 'texts',
+      filter: 'filter',
+    },
+  },
+  checkStorage: { options: { readData: 'readData' } },
+  repair: { options: { dryRun: 'flag', fromDomains: 'source', onFetched: 'call' } },
+  compact: {
+    options: {
+      maxUnusedPercent: 'number',
+      maxUnusedBytes: 'number',
+      maxRepackBytes: 'number',
+      ...flags('dryRun', 'reseal', 'makesCopies', 'forgetLost'),
+    },
+  },
+  listSnapshots: {
+    options: {
+      hosts: 'texts',
+      paths: 'texts',
+      tags: 'lists',
+      since: 'time',
+      before: 'time',
+      deleted: 'flag',
+      cost: 'flag',
+    },
+  },
+  showSnapshot: { options: { selector: 'text!', filter: 'filter' } },
+  tagSnapshots: { options: { ...CHOICE, set: 'texts', add: 'texts', remove: 'texts' } },
+  pinSnapshots: { options: { ...CHOICE, until: 'time' } },
+  unpinSnapshots: { options: CHOICE },
+  findEntries: {
+    options: { patterns: 'texts!', ignoresCase: 'flag', selectors: 'paths', filter: 'filter', newestOnly: 'flag' },
+    after: { visitor: 'visitor!' },
+  },
+  listFiles: {
+    options: { selector: 'path!', filter: 'filter', recursive: 'flag' },
+    after: { visit: 'call!', onSnapshot: 'call' },
+  },
+  dump: {
+    options: {
+      selector: 'path!',
+      filter: 'filter',
+      format: 'format',
+      onlyFile: 'flag',
+      write: 'call!',
+      onArchive: 'call',
+    },
+  },
+  findHistory: { options: { path: 'path!', filter: 'filter', metadata: 'flag' } },
+  findContent: { options: { paths: 'paths!' }, after: { onFile: 'call!' } },
+  collectStats: { options: { byFile: 'flag' } },
+  diagnose: { options: { hostname: 'text' } },
+  adopt: { options: { from: 'text', dryRun: 'flag' } },
+  locate: {
+    options: {
+      target: 'path',
+      range: 'range',
+      ask: 'ask',
+      explains: 'flag',
+      deadlineMs: 'number',
+      usesMemory: 'flag',
+      isLeftOut: 'call',
+    },
+    after: { onChunk: 'call!', onFile: 'call' },
+  },
+  runAgent: { options: { listen: 'listen', onReady: 'call', onTrouble: 'call' } },
+  openSnapshot: { options: { selector: 'path!', filter: 'filter', cacheBytes: 'number' } },
+  openRepositoryForReading: { options: { cacheBytes: 'number' } },
+  copySnapshots: {
+    options: { destination: 'other!', selectors: 'texts', filter: 'filter', dryRun: 'flag', onSnapshot: 'call' },
+  },
+  diffSnapshots: {
+    options: { ...EXCLUSION, before: 'path', after: 'path', filter: 'filter', metadata: 'flag', checksum: 'flag' },
+  },
+  measureUsage: { options: { selectors: 'paths', filter: 'filter', asOne: 'flag', depth: 'count' } },
   rewriteSnapshots: {
-    options: { selectors: 0, filter: 0, patterns: 0, include: 0, newHost: 0, newTime: 0, forget: 0, dryRun: 0 },
-    needed: ['selectors'],
+    options: {
+      ...CHOICE,
+      patterns: 'patterns',
+      include: 'patterns',
+      newHost: 'text',
+      newTime: 'time',
+      forget: 'flag',
+      dryRun: 'flag',
+    },
   },
   mount: {
     options: {
-      directory: 0,
-      filter: 0,
-      pathTemplates: 0,
-      allowOther: 0,
-      ignorePermissions: 0,
-      ownerRoot: 0,
-      onMounted: 0,
+      directory: 'path!',
+      filter: 'filter',
+      pathTemplates: 'texts',
+      allowOther: 'flag',
+      ignorePermissions: 'flag',
+      ownerRoot: 'flag',
+      onMounted: 'call',
     },
-    needed: ['directory'],
   },
   importTar: {
     options: {
-      archive: 0,
-      ignoresZeros: 0,
-      acceptsAnyEnd: 0,
-      base: 0,
-      paths: 0,
-      hostname: 0,
-      tags: 0,
-      time: 0,
-      dryRun: 0,
-    },
-    needed: ['archive'],
-  },
-  initRepository: {
-    options: {
-      chunker: 0,
-      chunkHash: 0,
-      packHash: 0,
-      fpr: 0,
-      hashes: 0,
-      capacity: 0,
-      compressionLevel: 0,
-      groups: 0,
-      copies: 0,
-      copiesIfRefs: 0,
-      appendOnly: 0,
-      singleWriter: 0,
-      copyParametersFrom: 0,
-      realm: 0,
-      encryption: 0,
+      archive: 'stream!',
+      ignoresZeros: 'flag',
+      acceptsAnyEnd: 'flag',
+      base: 'path',
+      paths: 'paths',
+      hostname: 'text',
+      tags: 'texts',
+      time: 'time',
+      dryRun: 'flag',
     },
   },
-  initRepositoryIfMissing: { options: { chunkHash: 0, fpr: 0, encryption: 0 } },
-  addRepositoryKey: { options: { newPassword: 0, role: 0, label: 0 }, needed: ['newPassword'] },
-  importKeys: { options: { newPassword: 0, role: 0, label: 0, page: 0 }, needed: ['newPassword', 'page'] },
-  testKeyPage: { options: { page: 0 }, needed: ['page'] },
-  changeRepositoryPassword: { options: { newPassword: 0 }, needed: ['newPassword'] },
-  addGroup: { options: { name: 0, place: 0, weight: 0, capacityBytes: 0 }, needed: ['name', 'place'] },
-  setCopies: { options: { copies: 0, copiesIfRefs: 0 }, needed: ['copies'] },
-  loseGroup: { between: ['usb'], options: { confirmed: 0, readData: 0 } },
-  drainGroup: { between: ['usb'], options: { dryRun: 0 } },
-  recoverFromGroups: { between: [['/nowhere']], options: { allowMissing: 0 } },
-  rebalanceGroups: { options: { dryRun: 0 } },
-  joinRealm: { options: { coordinator: 0, cache: 0, isMoved: 0, name: 0 }, needed: ['coordinator'] },
-  forgetDomain: { options: { named: 0, releasesHolds: 0 }, needed: ['named'] },
+  initRepository: { options: INIT },
+  initRepositoryIfMissing: { options: INIT },
+  addRepositoryKey: { options: { newPassword: 'password!', role: 'state', label: 'text' } },
+  importKeys: { options: { newPassword: 'password!', role: 'state', label: 'text', page: 'anyText!' } },
+  testKeyPage: { options: { page: 'anyText!' } },
+  changeRepositoryPassword: { options: { newPassword: 'password!' } },
+  removeRepositoryKeys: { before: { starts: 'texts!' } },
+  addGroup: { options: { name: 'text!', place: 'text!', weight: 'number', capacityBytes: 'count' } },
+  setCopies: { options: { copies: 'positive!', copiesIfRefs: 'object' } },
+  setGroupState: { before: { name: 'text!', state: 'state!' } },
+  setGroupPlace: { before: { name: 'text!', place: 'text!' } },
+  removeGroup: { before: { name: 'text!' } },
+  loseGroup: { before: { name: 'text!' }, options: { confirmed: 'flag', readData: 'flag' } },
+  drainGroup: { before: { name: 'text!' }, options: { dryRun: 'flag' } },
+  recoverFromGroups: { before: { places: 'texts!' }, options: { allowMissing: 'flag' } },
+  rebalanceGroups: { options: { dryRun: 'flag' } },
+  joinRealm: { options: { coordinator: 'text!', cache: 'text', isMoved: 'flag', name: 'text' } },
+  forgetDomain: { options: { named: 'text!', releasesHolds: 'flag' } },
+  listGroups: {},
+  listRepositoryKeys: {},
+  exportKeys: {},
+  rotateMasterKey: {},
+  leaveRealm: {},
+  realmStatus: {},
+  openDomainSource: {},
+  publish: { options: { ranges: 'flag' } },
 };

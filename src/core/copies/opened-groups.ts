@@ -5,6 +5,7 @@ import type { GroupChanges } from '../repository/groups/group-changes.ts';
 import type { Repository } from '../repository/repository.ts';
 import { waitingContext } from '../session/context.ts';
 import { withRepository } from '../session/session.ts';
+import { assertContext } from '../session/arguments.ts';
 import type { OperationContext } from '../session/context.ts';
 
 type OpenedGroups = NonNullable<Repository['groups']>;
@@ -28,6 +29,7 @@ export async function changeGroups<T>(
   context: OperationContext,
   work: (changes: GroupChanges, repository: Repository) => Promise<T>,
 ): Promise<T> {
+  assertContext(context);
   return await withRepository(waitingContext(context), 'exclusive', async (repository) =>
     work(await groupsOf(repository).changes(repository.assertLocked), repository),
   );

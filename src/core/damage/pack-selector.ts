@@ -1,28 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { UsageError } from '../errors.ts';
 
 /** A share of the size of all packs, or a size. */
 export type PartOfData = { readonly percent: number } | { readonly bytes: number };
 /** All packs, part `part` of `of`, or random packs of about this share or size. */
 export type ReadData = true | { readonly part: number; readonly of: number } | PartOfData;
-
-/** @throws UsageError */
-export function assertReadData(readData: ReadData | undefined): void {
-  if (readData === undefined || readData === true) return;
-  if ('percent' in readData) {
-    if (readData.percent > 0 && readData.percent <= 100) return;
-    throw new UsageError(`${readData.percent} % of the data cannot be read`, {
-      hint: 'Give more than 0 and up to 100.',
-    });
-  }
-  if ('bytes' in readData) {
-    if (readData.bytes > 0) return;
-    throw new UsageError('0 bytes cannot be read', { hint: 'Give a larger size.' });
-  }
-  const { part, of } = readData;
-  if (Number.isInteger(part) && Number.isInteger(of) && part >= 1 && part <= of) return;
-  throw new UsageError(`part ${part}/${of} does not exist`, { hint: 'Give n/m with 1 <= n <= m, such as 1/7.' });
-}
 
 /**
  * Returns whether a pack, by its id, is read completely. `sizes`: of all packs in question. Of n/m parts, the id decides,

@@ -3,14 +3,13 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import { REMOVED_BY_COMPACTION } from '../repository/groups/own-metadata.ts';
 import type { Repository } from '../repository/repository.ts';
 import { RESERVE_NAME, commitName } from '../format/layout.ts';
-import { assertAllOnline } from '../repository/listing.ts';
-import type { Listing } from '../repository/listing.ts';
+import { assertAllOnline, type Listing } from '../repository/listing.ts';
 import { markTrusted } from './compaction-guard.ts';
 import { countWithin, estimateFreed, limitRewriting, limitToCondemned, planCompaction } from './compaction-plan.ts';
 import type { CompactionPlan } from './compaction-plan.ts';
 import { Compaction } from './compaction.ts';
-import { describeReseal, findEarlierSeals } from './earlier-seals.ts';
-import type { EarlierSeals, ResealResult } from './earlier-seals.ts';
+import { describeReseal, findEarlierSeals, type EarlierSeals, type ResealResult } from './earlier-seals.ts';
+import { assertArguments } from '../session/arguments.ts';
 import { withRepository } from '../session/session.ts';
 import { rememberedId } from '../session/repository-memory.ts';
 import { beginPhase } from '../session/progress.ts';
@@ -66,6 +65,15 @@ const MAX_UNUSED_PERCENT = 5;
 
 /** Returns the space of dead chunks to the file system. No other command may be running. */
 export async function compact(context: OperationContext, options: CompactOptions = {}): Promise<CompactResult> {
+  assertArguments<CompactOptions>(context, options, {
+    maxUnusedPercent: 'number',
+    maxUnusedBytes: 'number',
+    maxRepackBytes: 'number',
+    dryRun: 'flag',
+    reseal: 'flag',
+    makesCopies: 'flag',
+    forgetLost: 'flag',
+  });
   beginPhase(context.progress, 'compacting');
   return await withRepository(context, 'exclusive', async (repository) => {
     if (options.dryRun !== true) await deleteExpired(context, repository);

@@ -2,6 +2,7 @@ import { RefusedError, SnapshotNotFoundError, UsageError, isAbsent } from '../er
 import type { BackendError } from '../errors.ts';
 import { assertCondemnationsReadable } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
+import { assertArguments } from '../session/arguments.ts';
 import { waitingContext } from '../session/context.ts';
 import { deletedSnapshots, idBeforeDelete } from '../session/deleted-snapshot.ts';
 import { withRepository } from '../session/session.ts';
@@ -15,7 +16,7 @@ import { recordCommits } from '../saving/manifest-copies.ts';
 import type { Repository } from '../repository/repository.ts';
 import { commitDelete, measureSnapshots, reclaim } from './remove-snapshots.ts';
 import type { FreedBytes, Reclaimed } from './remove-snapshots.ts';
-import { assertCountable, isIdPrefix, selectSnapshots } from '../snapshots/select-snapshots.ts';
+import { CHOICE_KINDS, assertCountable, isIdPrefix, selectSnapshots } from '../snapshots/select-snapshots.ts';
 import type { SnapshotFilter } from '../snapshots/snapshot-filter.ts';
 
 export type { FreedBytes } from './remove-snapshots.ts';
@@ -40,6 +41,12 @@ export interface DeleteResult extends Reclaimed {
 
 /** Deletes snapshots, measures the bytes that this frees, and reclaims them unless the repository is in use. */
 export async function deleteSnapshots(context: OperationContext, options: DeleteOptions): Promise<DeleteResult> {
+  assertArguments<DeleteOptions>(context, options, {
+    ...CHOICE_KINDS,
+    dryRun: 'flag',
+    reclaim: 'flag',
+    undoUntil: 'time',
+  });
   const dryRun = options.dryRun === true;
   beginPhase(context.progress, 'deleting');
   // To keep the space, manifests are replaced.
@@ -70,6 +77,7 @@ export async function undeleteSnapshots(
   context: OperationContext,
   options: Pick<DeleteOptions, 'selectors' | 'filter'>,
 ): Promise<{ readonly snapshots: readonly SnapshotListing[] }> {
+  assertArguments<Pick<DeleteOptions, 'selectors' | 'filter'>>(context, options, CHOICE_KINDS);
   const isKept = ({ snapshot }: SnapshotListing): boolean => snapshot.deletedUntil !== undefined;
   const bringAllBack = async (repository: Repository, mayReplace: boolean): Promise<SnapshotListing[] | undefined> => {
     const selected = select(context, await repository.files.readSnapshots({ deleted: true }), options);

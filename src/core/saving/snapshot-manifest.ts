@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { userInfo } from 'node:os';
 import type { SnapshotMarks } from '../format/snapshot-marks.ts';
-import { UsageError } from '../errors.ts';
 import type { RecordedAttributes, Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import { localOffsetMinutes } from '../util/calendar-span.ts';
 import { VERSION } from '../util/version.ts';
@@ -33,17 +32,9 @@ export function summarize(
   };
 }
 
-/**
- * Returns the time of a snapshot in RFC 3339: the one that the user gave, or now.
- * @throws UsageError
- */
+/** Returns the time of a snapshot in RFC 3339: the one that the user gave, or now. */
 export function snapshotTime(text: string | undefined, now: Date): string {
-  if (text === undefined) return now.toISOString();
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) {
-    throw new UsageError(`"${text}" is not a time`, { hint: 'Give a time such as 2026-11-20T10:00:00Z.' });
-  }
-  return time.toISOString();
+  return new Date(text ?? now).toISOString();
 }
 
 /** Every command reads all manifests, so a longer list of patterns is left out. */

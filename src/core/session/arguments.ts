@@ -23,81 +23,136 @@ function isCall(value: unknown): boolean {
   return typeof value === 'function';
 }
 
-type Kind =
-  | 'text'
-  | 'anyText'
-  | 'path'
-  | 'texts'
-  | 'paths'
-  | 'flag'
-  | 'count'
-  | 'positive'
-  | 'integer'
-  | 'number'
-  | 'call'
-  | 'object'
-  | 'objects'
-  | 'other'
-  | 'password'
-  | 'filter'
-  | 'patterns'
-  | 'stream';
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0;
+}
 
-/** What an argument must be, and how that is said. */
-const KINDS: Readonly<Record<Kind, readonly [Check, string]>> = {
-  text: [isText, 'text that is not empty'],
-  anyText: [(value) => typeof value === 'string', 'text'],
-  path: [isPath, 'a path as text or bytes'],
-  texts: [isListOf(isText), 'a list of texts that are not empty'],
-  paths: [isListOf(isPath), 'a list of paths as text or bytes'],
-  flag: [(value) => typeof value === 'boolean', 'true or false'],
-  count: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, 'a whole number from 0 up'],
-  positive: [(value) => Number.isSafeInteger(value) && (value as number) >= 1, 'a whole number from 1 up'],
-  integer: [(value) => Number.isSafeInteger(value), 'a whole number'],
-  number: [(value) => Number.isFinite(value) && (value as number) >= 0, 'a number from 0 up'],
-  call: [isCall, 'a function'],
-  object: [isObject, 'an object'],
-  objects: [isListOf(isObject), 'a list of objects'],
-  other: [(value) => isObject(value) && isBackend(value['backend']), 'an object with a backend'],
-  password: [(value) => isObject(value) && isCall(value['read']) && isCall(value['readNew']), 'a source of a password'],
-  filter: [isFilter, 'a filter of snapshots: hosts, paths, tags, since, before'],
-  patterns: [isPatterns, 'patterns: exact, ignoringCase'],
-  stream: [isStream, 'an iterable of bytes'],
-};
+function isSpan(value: unknown): boolean {
+  return isListOf((end) => typeof end === 'number' && !Number.isNaN(end))(value) && (value as unknown[]).length === 2;
+}
 
-function isPatterns(value: unknown): boolean {
+function hasCalls(value: unknown, ...names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => isCall(value[name]));
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+}
+
+function isShare(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const { exact, ignoringCase, ...others } = value;
-  const areTexts = [exact, ignoringCase].every((list) => list === undefined || isListOf(isText)(list));
-  return areTexts && Object.keys(others).length === 0;
+  const { part, of, percent } = value;
+  if ('percent' in value) return isNumber(percent) && percent > 0 && percent <= 100;
+  return Number.isSafeInteger(part) && Number.isSafeInteger(of) && Number(part) >= 1 && Number(part) <= Number(of);
+}
+
+function isReadData(value: unknown): boolean {
+  if (!isObject(value) || !('bytes' in value)) return value === true || isShare(value);
+  return isNumber(value['bytes']) && value['bytes'] > 0;
 }
 
 function isStream(value: unknown): boolean {
   return typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value);
 }
 
-function isFilter(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { hosts, paths, tags, since, before, ...others } = value;
-  const areTags = tags === undefined || isListOf(isListOf(isText))(tags);
-  const areTexts = [hosts, paths].every((list) => list === undefined || isListOf(isText)(list));
-  const areTimes = [since, before].every((time) => time === undefined || isText(time));
-  return areTags && areTexts && areTimes && Object.keys(others).length === 0;
+function isBackend(value: unknown): boolean {
+  return hasCalls(value, 'read', 'list', 'sizeOf') && typeof (value as { location?: unknown }).location === 'string';
 }
 
-/** Kinds of options by their names. What ends with `!` must be there; a list has all texts that are possible. */
-export type OptionKinds<T> = Readonly<Record<keyof T, Kind | `${Kind}!` | readonly string[]>>;
+function isOther(value: unknown): boolean {
+  return isObject(value) && isBackend(value['backend']);
+}
 
-const CONTEXT: OptionKinds<
-  Pick<OperationContext, 'onNotice' | 'awaitOutput' | 'lockWaitMs' | 'progress' | 'password' | 'memory' | 'limits'>
-> = {
+const SHARE = '{ part, of } with 1 <= part <= of, or { percent } above 0 and up to 100';
+
+type Kind =
+  | 'text'
+  | 'anyText'
+  | 'time'
+  | 'path'
+  | 'beginning'
+  | 'texts'
+  | 'lists'
+  | 'paths'
+  | 'flag'
+  | 'count'
+  | 'positive'
+  | 'integer'
+  | 'number'
+  | 'span'
+  | 'call'
+  | 'object'
+  | 'objects'
+  | 'groupBy'
+  | 'backend'
+  | 'other'
+  | 'others'
+  | 'password'
+  | 'memory'
+  | 'source'
+  | 'visitor'
+  | 'stream'
+  | 'asyncStream'
+  | 'share'
+  | 'readData';
+
+/** What an argument must be, and how that is said. */
+const KINDS: Readonly<Record<Kind, readonly [Check, string]>> = {
+  text: [isText, 'text that is not empty'],
+  anyText: [(value) => typeof value === 'string', 'text'],
+  time: [isTime, 'a time such as 2026-11-20T10:00:00Z'],
+  path: [isPath, 'a path as text or bytes'],
+  beginning: [(value) => typeof value === 'string' || value instanceof Uint8Array, 'text or bytes'],
+  texts: [isListOf(isText), 'a list of texts that are not empty'],
+  lists: [isListOf(isListOf(isText)), 'a list of lists of texts that are not empty'],
+  paths: [isListOf(isPath), 'a list of paths as text or bytes'],
+  flag: [(value) => typeof value === 'boolean', 'true or false'],
+  count: [(value) => Number.isSafeInteger(value) && isNumber(value), 'a whole number from 0 up'],
+  positive: [(value) => Number.isSafeInteger(value) && Number(value) >= 1, 'a whole number from 1 up'],
+  integer: [(value) => Number.isSafeInteger(value), 'a whole number'],
+  number: [isNumber, 'a number from 0 up'],
+  span: [isSpan, 'a list of two numbers'],
+  call: [isCall, 'a function'],
+  object: [isObject, 'an object'],
+  objects: [isListOf(isObject), 'a list of objects'],
+  groupBy: [isListOf((value) => ['host', 'paths', 'tags'].includes(value as string)), 'a list of host, paths, tags'],
+  backend: [isBackend, 'a backend, such as a LocalBackend'],
+  other: [isOther, 'an object with a backend'],
+  others: [(value) => isListOf(isOther)(value) && (value as unknown[]).length > 0, 'a list of objects with a backend'],
+  password: [(value) => hasCalls(value, 'read', 'readNew'), 'a source of a password'],
+  memory: [(value) => hasCalls(value, 'recall', 'update', 'tracesOfPlace', 'tracesOfId'), 'a memory of repositories'],
+  source: [(value) => hasCalls(value, 'fetch'), 'a source of chunks'],
+  visitor: [(value) => hasCalls(value, 'begin', 'visit'), 'an object with the functions begin and visit'],
+  stream: [isStream, 'an iterable of bytes'],
+  asyncStream: [(value) => isObject(value) && Symbol.asyncIterator in value, 'an async iterable of bytes'],
+  share: [isShare, SHARE],
+  readData: [isReadData, `true, { bytes } above 0, ${SHARE}`],
+};
+
+/** A kind, which ends with `!` if the value must be there; or all possible values; or the members of an object. */
+type Rule = Kind | `${Kind}!` | readonly (string | boolean)[] | { readonly [name: string]: Rule };
+
+/** What the members of an object must be. */
+export type OptionKinds<T> = Readonly<Record<keyof T, Rule>>;
+
+const CONTEXT: OptionKinds<Omit<OperationContext, 'signal'>> = {
+  backend: 'backend!',
   onNotice: 'call',
   awaitOutput: 'call',
-  lockWaitMs: 'number',
   progress: 'object',
   password: 'password',
-  memory: 'object',
+  memory: 'memory',
+  lockWaitMs: 'number',
+  lockOwner: 'object',
+  lockClock: 'object',
+  openPlace: 'call',
+  scratchDirectory: 'text',
   limits: 'object',
+  storeSizes: 'object',
+  threads: 'object',
+  readsUnlocked: 'flag',
+  overridesAppendOnly: 'flag',
+  acceptsOlderState: [true, false, 'once'],
 };
 
 /**
@@ -116,42 +171,44 @@ export function assertArguments<T extends object>(
 /** @throws UsageError */
 export function assertContext(context: OperationContext): void {
   if (!isObject(context)) throw wrong('context', 'an object');
-  if (!isBackend(context.backend)) throw wrong('context.backend', 'a backend, such as a LocalBackend');
-  for (const [name, kind] of Object.entries(CONTEXT))
-    assertKind(`context.${name}`, (context as unknown as Record<string, unknown>)[name], kind);
+  assertMembers('context', context, CONTEXT);
   if (context.signal !== undefined && !(context.signal instanceof AbortSignal))
     throw wrong('context.signal', 'an AbortSignal');
 }
 
 /** Verifies one argument that is no member of options. @throws UsageError */
-export function assertArgument(name: string, value: unknown, kind: `${Kind}!` | readonly string[]): void {
-  assertKind(name, value, kind);
+export function assertArgument(name: string, value: unknown, rule: `${Kind}!` | readonly string[]): void {
+  assertRule(name, value, rule);
   if (value === undefined) throw wrong(name, 'given');
 }
 
 /** @throws UsageError */
 export function assertOptions<T extends object>(what: string, options: T, kinds: OptionKinds<Required<T>>): void {
   if (!isObject(options)) throw wrong(what, 'an object');
-  const known = new Map(Object.entries(kinds));
   for (const name of Object.keys(options))
-    if (!known.has(name)) throw new UsageError(`${what}.${name} is no option of this operation`);
-  for (const [name, kind] of known) assertKind(`${what}.${name}`, options[name], kind as Kind);
+    if (!Object.hasOwn(kinds, name)) throw new UsageError(`${what}.${name} is no option of this operation`);
+  assertMembers(what, options, kinds);
 }
 
-function assertKind(name: string, value: unknown, kind: Kind | `${Kind}!` | readonly string[]): void {
-  if (typeof kind !== 'string') {
-    if (value === undefined || kind.includes(value as string)) return;
-    throw wrong(name, kind.join(', '));
+function assertMembers(
+  what: string,
+  values: Readonly<Record<string, unknown>>,
+  rules: Readonly<Record<string, Rule>>,
+): void {
+  for (const [name, rule] of Object.entries<Rule>(rules)) assertRule(`${what}.${name}`, values[name], rule);
+}
+
+function assertRule(name: string, value: unknown, rule: Rule): void {
+  if (typeof rule === 'string') {
+    if (value === undefined && !rule.endsWith('!')) return;
+    const [check, wanted] = KINDS[rule.replace('!', '') as Kind];
+    if (!check(value)) throw wrong(name, wanted);
+  } else if (value !== undefined) {
+    if (!Array.isArray(rule)) assertOptions<object>(name, value as object, rule);
+    else if (!rule.includes(value)) throw wrong(name, rule.join(', '));
   }
-  if (value === undefined && !kind.endsWith('!')) return;
-  const [check, wanted] = KINDS[kind.replace('!', '') as Kind];
-  if (!check(value)) throw wrong(name, wanted);
 }
 
 function wrong(name: string, wanted: string): UsageError {
   return new UsageError(`${name} must be ${wanted}`);
-}
-
-function isBackend(value: unknown): boolean {
-  return isObject(value) && typeof value['location'] === 'string' && isCall(value['read']);
 }

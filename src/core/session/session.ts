@@ -98,7 +98,6 @@ class Session {
 
 /** Opens a repository. The caller closes the session. */
 async function openSession(context: OperationContext, access: Access): Promise<Session> {
-  assertContext(context);
   assertEnoughOpenFiles();
   const { onNotice, storeSizes, limits, threads } = context;
   let config: OpenedConfig | undefined;
@@ -135,6 +134,7 @@ export async function withRepository<T>(
   access: Access,
   work: (repository: Repository) => Promise<T>,
 ): Promise<T> {
+  assertContext(context);
   const { signal } = context;
   const session = await openSession(context, access).catch((error: unknown) => {
     throw asCancelled(signal, withRecovery(context, error));

@@ -8,6 +8,7 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { PathInput } from '../util/byte-string.ts';
 import { byteStringOf, bytesOf } from '../util/byte-string.ts';
+import { assertArguments } from '../session/arguments.ts';
 import { withRepository } from '../session/session.ts';
 import type { OperationContext } from '../session/context.ts';
 import { explainDeleted } from '../session/deleted-snapshot.ts';
@@ -17,7 +18,7 @@ import { SnapshotReader } from './snapshot-reader.ts';
 import type { ReadServices } from './snapshot-file.ts';
 import { TreeCache } from './tree-cache.ts';
 import { assertCountable, parseSelector, selectSnapshot } from './select-snapshots.ts';
-import { matchesFilter } from './snapshot-filter.ts';
+import { FILTER_KINDS, matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 
 export type { EntryInput, SnapshotReader } from './snapshot-reader.ts';
@@ -174,7 +175,15 @@ export class RepositoryReader {
 /** Opens a repository to read any of its snapshots, such as for a mount. Close it. */
 export async function openRepositoryForReading(
   context: OperationContext,
-  { cacheBytes = DEFAULT_CACHE_BYTES }: OpenForReadingOptions = {},
+  options: OpenForReadingOptions = {},
+): Promise<RepositoryReader> {
+  assertArguments<OpenForReadingOptions>(context, options, { cacheBytes: 'number' });
+  return await openReader(context, options);
+}
+
+async function openReader(
+  context: OperationContext,
+  { cacheBytes = DEFAULT_CACHE_BYTES }: OpenForReadingOptions,
 ): Promise<RepositoryReader> {
   return await new Promise((resolve, reject) => {
     const running = withRepository(context, 'read', async (repository) => {
@@ -198,7 +207,12 @@ export async function openRepositoryForReading(
  * @throws SnapshotNotFoundError
  */
 export async function openSnapshot(context: OperationContext, options: OpenSnapshotOptions): Promise<OpenedSnapshot> {
-  const repository = await openRepositoryForReading(context, options);
+  assertArguments<OpenSnapshotOptions>(context, options, {
+    selector: 'path!',
+    filter: FILTER_KINDS,
+    cacheBytes: 'number',
+  });
+  const repository = await openReader(context, options);
   try {
     const reader = repository.open(repository.select(options.selector, options.filter));
     const path = bytesOf(parseSelector(options.selector).path);

@@ -3,12 +3,13 @@ import type { ByteString, PathInput } from '../util/byte-string.ts';
 import { byteStringOf, textOf } from '../util/byte-string.ts';
 import { isInFuture } from '../util/calendar-span.ts';
 import { formatTime } from '../util/format-time.ts';
+import type { OptionKinds } from '../session/arguments.ts';
 import type { Caller } from '../session/caller.ts';
 import { UnknownIdError } from '../session/deleted-snapshot.ts';
 import { lostMessage } from '../repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import { PREFIX_DIGITS_MIN, listingsNear } from './listings-by-id.ts';
-import { groupKey, matchesFilter } from './snapshot-filter.ts';
+import { FILTER_KINDS, groupKey, matchesFilter } from './snapshot-filter.ts';
 import type { SnapshotFilter } from './snapshot-filter.ts';
 import { joinVersions } from './snapshot-versions.ts';
 import { describeGiven, describeUnmatched, enumerate, noSnapshots } from './unmatched-filter.ts';
@@ -45,6 +46,8 @@ export interface SnapshotChoice {
   readonly selectors: readonly string[];
   readonly filter?: SnapshotFilter | undefined;
 }
+
+export const CHOICE_KINDS: OptionKinds<Required<SnapshotChoice>> = { selectors: 'texts!', filter: FILTER_KINDS };
 
 const LATEST = /^latest(?:~(\d{1,9}))?$/;
 const ID_PREFIX = new RegExp(`^[0-9a-f]{${PREFIX_DIGITS_MIN},64}$`);

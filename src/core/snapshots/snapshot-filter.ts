@@ -1,4 +1,5 @@
 import type { Snapshot } from '../format/snapshot.ts';
+import type { OptionKinds } from '../session/arguments.ts';
 import { textOf } from '../util/byte-string.ts';
 
 /** Conditions for snapshots. A missing condition matches every snapshot. */
@@ -14,6 +15,14 @@ export interface SnapshotFilter {
   /** The snapshot was made before this time (RFC 3339). */
   readonly before?: string;
 }
+
+export const FILTER_KINDS: OptionKinds<Required<SnapshotFilter>> = {
+  hosts: 'texts',
+  paths: 'texts',
+  tags: 'lists',
+  since: 'time',
+  before: 'time',
+};
 
 export function matchesFilter(snapshot: Snapshot, { hosts, paths = [], tags, since, before }: SnapshotFilter): boolean {
   const timeMs = Date.parse(snapshot.time);

@@ -1,28 +1,24 @@
 import { hostname as systemHostname } from 'node:os';
 import { CAPABILITY, hasCapability } from '../../core/files/native/capabilities.ts';
-import type { ListedSources } from '../../core/files/source/source-roots.ts';
 import { openOwnerNames } from '../../core/files/native/owner-names.ts';
 import type { SnapshotMarks } from '../../core/format/snapshot-marks.ts';
 import type { Snapshot } from '../../core/format/snapshot.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
-import type { PathInput } from '../../core/util/byte-string.ts';
 import { chunkerOf } from '../../core/saving/chunker-of.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { AttributeSource } from '../../core/sources/attribute-source.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import { BackupTally } from '../../core/saving/backup-tally.ts';
+import type { BackupOptions } from './backup-options.ts';
 import { Continuation } from './continuation.ts';
 import type { Recording } from './continuation.ts';
 import { ContentSaver } from '../../core/saving/content-saver.ts';
-import type { StreamedFile } from '../../core/saving/content-stream.ts';
 import { EntryListing } from '../../core/saving/entry-listing.ts';
-import type { BackupEntry } from '../../core/saving/entry-listing.ts';
-import type { Exclusion, ExclusionOptions } from '../../core/sources/exclusion.ts';
+import type { Exclusion } from '../../core/sources/exclusion.ts';
 import { FileSaver } from './file-saver.ts';
 import { FileStore, ignoredChanges } from './file-store.ts';
-import type { ChangeOptions } from './file-store.ts';
 import type { OwnRepository } from '../../core/sources/own-repository.ts';
 import { findPredecessors } from '../../core/sources/parent-snapshot.ts';
 import type { ParentSnapshot, Predecessors } from '../../core/sources/parent-snapshot.ts';
@@ -37,7 +33,7 @@ import type { ChunkLender } from '../../core/session/extension.ts';
 import { RemovedEntries } from '../../core/saving/removed-entries.ts';
 import type { RemovedCounts } from '../../core/saving/removed-entries.ts';
 import { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
-import type { ReusedSample, ReusedShare } from '../../core/saving/reused-sample.ts';
+import type { ReusedSample } from '../../core/saving/reused-sample.ts';
 import { storeStream } from '../../core/saving/stream-tree.ts';
 import type { WalkServices } from './walk-services.ts';
 import { describeSnapshot, summarize } from '../../core/saving/snapshot-manifest.ts';
@@ -45,45 +41,6 @@ import type { SourcePlan } from '../../core/sources/source-plan.ts';
 import { announceTotals } from './source-scan.ts';
 import { TreeBuilder } from './tree-builder.ts';
 import { TreeSaver } from '../../core/saving/tree-saver.ts';
-
-export interface BackupOptions extends ExclusionOptions, ChangeOptions {
-  /** Paths and glob patterns. Empty for a stream. */
-  readonly sources: readonly PathInput[];
-  /** More sources. */
-  readonly listed?: ListedSources;
-  /** Makes a snapshot of one file with this content, instead of sources. */
-  readonly stream?: StreamedFile;
-  /** The directory that relative paths start from. */
-  readonly cwd: PathInput;
-  readonly hostname?: string;
-  readonly tags?: readonly string[];
-  /** Reads every file, even one that looks unchanged. */
-  readonly force?: boolean;
-  /** Records when each entry was last read. */
-  readonly withAtime?: boolean;
-  /** At most this many files are read at a time. Default: one for each core and one more, at least 3. */
-  readonly readConcurrency?: number;
-  /** Stores nothing. */
-  readonly dryRun?: boolean;
-  /** Makes no snapshot if it would be the same as the one it is compared with. */
-  readonly skipIfUnchanged?: boolean;
-  /** Stores again what is known only in groups that are offline. */
-  readonly storesOffline?: boolean;
-  /** Reads these of the chunks that are reused, and stores again what is wrong. */
-  readonly verifyReused?: ReusedShare;
-  /** Does not store what this domain of the realm has, and has it keep that instead. */
-  readonly reliesOn?: string;
-  /** The time of the snapshot in RFC 3339. Default: now. */
-  readonly time?: string;
-  /** A note for people. */
-  readonly comment?: string;
-  /** The snapshot must not be deleted before this time (RFC 3339). */
-  readonly keepUntil?: string;
-  /** How often to record what is stored, so that the next backup can continue this one. Default: every 5 minutes. */
-  readonly recordEveryMs?: number;
-  /** Called for each entry below the sources: for a directory after its contents, for what is excluded a little early. */
-  readonly onEntry?: (entry: BackupEntry) => void;
-}
 
 export interface BackupRunOptions {
   readonly context: OperationContext;

@@ -3,8 +3,9 @@ import { BackendError, UsageError } from '../../core/errors.ts';
 import { encodeSnapshot } from '../../core/format/snapshot.ts';
 import { assertCondemnationsReadable } from '../../core/repository/condemned.ts';
 import { storeVerified } from './relying-run.ts';
-import type { BackupOptions, StoredSources } from './backup-run.ts';
-import { assertReadData } from '../../core/damage/pack-selector.ts';
+import { BACKUP_KINDS } from './backup-options.ts';
+import type { BackupOptions } from './backup-options.ts';
+import type { StoredSources } from './backup-run.ts';
 import { Exclusion } from '../../core/sources/exclusion.ts';
 import { manifestsWithoutCopy } from '../../core/saving/manifest-copies.ts';
 import { OwnRepository } from '../../core/sources/own-repository.ts';
@@ -16,11 +17,12 @@ import type { SourcePlan } from '../../core/sources/source-plan.ts';
 import { planStream } from '../../core/saving/stream-tree.ts';
 import { keepState, refreshCheckpoint } from '../../core/saving/checkpointing.ts';
 import { commitSnapshots } from '../../core/saving/commit-snapshots.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 
-export type { BackupOptions } from './backup-run.ts';
+export type { BackupOptions } from './backup-options.ts';
 export type { Continued } from '../../core/saving/backup-result.ts';
 export type { BackupEntry } from '../../core/saving/entry-listing.ts';
 export type { ReusedShare } from '../../core/saving/reused-sample.ts';
@@ -30,6 +32,7 @@ export type { SourceProblem } from '../../core/session/notices.ts';
 
 /** Backs up the sources as one snapshot. Throws if the repository cannot be written; nothing is committed then. */
 export async function backup(context: OperationContext, options: BackupOptions): Promise<BackupResult> {
+  assertArguments<BackupOptions>(context, options, BACKUP_KINDS);
   const startedAt = new Date();
   const time = snapshotTime(options.time, startedAt);
   const marks = marksOf(options, startedAt);
@@ -102,7 +105,6 @@ export async function backup(context: OperationContext, options: BackupOptions):
 /** @throws UsageError */
 async function planBackup(options: BackupOptions, onProblem: (problem: SourceProblem) => void): Promise<SourcePlan> {
   const { stream, sources, reliesOn, verifyReused, cwd, listed } = options;
-  assertReadData(verifyReused);
   if (stream === undefined) return await planSources(sources, cwd, onProblem, listed);
   if (sources.length > 0) throw new UsageError('a stream and sources cannot be combined');
   if (reliesOn !== undefined)

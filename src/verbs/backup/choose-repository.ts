@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { BackendError, RepositoryNotFoundError, UsageError } from '../../core/errors.ts';
 import { backup } from './backup.ts';
-import type { BackupOptions } from './backup.ts';
+import { BACKUP_KINDS } from './backup-options.ts';
+import type { BackupOptions } from './backup-options.ts';
+import { assertArgument, assertArguments } from '../../core/session/arguments.ts';
 import { contextAt } from '../../core/session/context.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext, OtherRepository } from '../../core/session/context.ts';
@@ -43,6 +45,9 @@ export async function chooseRepository(
   policy: RepositoryPolicy,
   options: BackupOptions,
 ): Promise<RepositoryChoice> {
+  assertArguments<BackupOptions>(context, options, BACKUP_KINDS);
+  assertArgument('candidates', candidates, 'others!');
+  assertArgument('policy', policy, ['best', 'emptiest', 'any']);
   if (policy === 'best' && options.stream !== undefined)
     throw new UsageError('a stream can be read only once, so it cannot be compared with several repositories');
   const measure = measureFor(policy, options);

@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { assertArgument } from '../../core/session/arguments.ts';
 import { KEPT_ANSWERS_NAME } from '../../console/settings/directories.ts';
 
 /** What this machine keeps of one repository on another machine. */
@@ -16,6 +17,7 @@ const REPOSITORY_ID = /^[0-9a-f]{64}$/;
 
 /** Returns the caches in a directory, which need not exist. */
 export function listCaches(directory: string): CachedRepositoryFiles[] {
+  assertArgument('directory', directory, 'text!');
   return namesIn(directory)
     .filter((name) => REPOSITORY_ID.test(name))
     .toSorted()

@@ -4,9 +4,10 @@ import { baseName, isCommitName } from '../../core/format/layout.ts';
 import { STORAGE_DIRECTORIES, StorageCheck } from '../../core/repository/storage-check.ts';
 import type { StoredFile } from '../../core/repository/storage-check.ts';
 import type { PackProblem } from '../../core/store/pack-report.ts';
-import { assertReadData, packSelector } from '../../core/damage/pack-selector.ts';
+import { packSelector } from '../../core/damage/pack-selector.ts';
 import type { ReadData } from '../../core/damage/pack-selector.ts';
 import type { Finding } from '../../core/session/findings.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { uncachedContext } from '../../core/session/context.ts';
 import { accessOptions } from '../../core/session/session.ts';
 import { Pacer } from '../../core/util/pacer.ts';
@@ -40,11 +41,12 @@ export interface StorageCheckResult {
  */
 export async function checkStorage(
   context: OperationContext,
-  { readData = true }: StorageCheckOptions = {},
+  options: StorageCheckOptions = {},
 ): Promise<StorageCheckResult> {
+  assertArguments<StorageCheckOptions>(context, options, { readData: 'readData' });
+  const { readData = true } = options;
   assertEnoughOpenFiles();
   beginPhase(context.progress, 'checking');
-  assertReadData(readData);
   const storage = await StorageCheck.open(accessOptions(uncachedContext(context), 'read'), (head) => {
     assertNotReplaced(context, head);
     if (head.isEncrypted) rememberEncrypted(context, head);

@@ -7,9 +7,11 @@ import type { Finding } from '../../core/session/findings.ts';
 import { findDamage } from '../../core/damage/damage-findings.ts';
 import { type BorrowedFrom, extensionOf } from '../../core/session/extension.ts';
 import { PackCheck, wasReadSound } from '../../core/damage/pack-check.ts';
+import { CHECK_KINDS } from './check-options.ts';
+import type { CheckOptions } from './check-options.ts';
 import { findCopyProblems } from './copy-problems.ts';
-import { assertReadData, packSelector } from '../../core/damage/pack-selector.ts';
-import type { PartOfData, ReadData } from '../../core/damage/pack-selector.ts';
+import { packSelector } from '../../core/damage/pack-selector.ts';
+import type { PartOfData } from '../../core/damage/pack-selector.ts';
 import { PackAges } from './pack-ages.ts';
 import type { VerificationLeft } from './pack-ages.ts';
 import { findScope } from './snapshot-scope.ts';
@@ -17,42 +19,23 @@ import { FileSizeCheck } from '../../core/damage/file-sizes.ts';
 import { findMisplaced } from '../../core/damage/misplaced-files.ts';
 import { SHARED_BLOCK_BYTES, surveyRepository } from '../../core/damage/repository-survey.ts';
 import type { Survey } from '../../core/damage/repository-survey.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import { type OperationContext, uncachedContext } from '../../core/session/context.ts';
 import type { Notice } from '../../core/session/notices.ts';
 import { assertCountable, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
-import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { PackReport } from '../../core/store/pack-report.ts';
 import { areBeyondRepair, findUnindexedPacks, hasUnindexed, lostSegments, lostSnapshots } from './lost-files.ts';
 import { findMetadataProblems } from './metadata-problems.ts';
 
+export type { CheckOptions } from './check-options.ts';
 export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
 export type { PartOfData, ReadData } from '../../core/damage/pack-selector.ts';
 export type { VerificationLeft } from './pack-ages.ts';
 export type { PackProblem } from '../../core/store/pack-report.ts';
 
 const RECORD_EVERY_BYTES = 256 * 1024 * 1024;
-
-export interface CheckOptions {
-  /** Reads every byte of every pack, or of part `part` of `of`. By default only sizes and footers are read. */
-  readonly readData?: ReadData;
-  /** Says which packs were read before, so that they are left out. A pack never changes. */
-  readonly isKnown?: (repositoryId: string) => (packId: string) => boolean;
-  /**
-   * Reads the packs that were not verified within so many milliseconds, and records in the repository which packs were:
-   * the only thing that a check writes. A share or a size as `readData` limits how much is read.
-   */
-  readonly maxAgeMs?: number;
-  /** With `maxAgeMs`: how much is verified before that is recorded, for a check that is interrupted. Default: 256 MiB. */
-  readonly recordEveryBytes?: number;
-  /** The clock for `maxAgeMs`. Default: that of this machine. */
-  readonly now?: () => number;
-  /** Only the snapshots with these names and what they need: ids, `latest` or `latest~N`. */
-  readonly selectors?: readonly string[];
-  /** Only the snapshots that match, and what they need. */
-  readonly filter?: SnapshotFilter;
-}
 
 export interface CheckResult {
   readonly findings: readonly Finding[];
@@ -99,7 +82,7 @@ type Checked = Pick<
  * was verified.
  */
 export async function check(context: OperationContext, options: CheckOptions = {}): Promise<CheckResult> {
-  assertReadData(options.readData);
+  assertArguments<CheckOptions>(context, options, CHECK_KINDS);
   const { selectors = [], filter = {}, readData, maxAgeMs } = options;
   const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
   assertAgeFits(options, isSelection);
@@ -207,7 +190,6 @@ async function verifyPacks(
 /** @throws UsageError */
 function assertAgeFits({ maxAgeMs, readData, isKnown }: CheckOptions, isSelection: boolean): void {
   if (maxAgeMs === undefined) return;
-  if (!(maxAgeMs >= 0)) throw new UsageError(`${maxAgeMs} is no age`, { hint: 'Give milliseconds from 0 up.' });
   if (isSelection) throw new UsageError('a maximum age is for the whole repository, not for some snapshots');
   if (isKnown !== undefined) throw new UsageError('either an age or what is new decides which data is read, not both');
   if (readData !== undefined && (readData === true || 'part' in readData)) {

@@ -21,6 +21,7 @@ import type { CopySides } from './open-copier.ts';
 import type { CopiedSnapshot } from './copy-commits.ts';
 import { selectForCopy } from './select-for-copy.ts';
 import type { CopySelection } from './select-for-copy.ts';
+import { FILTER_KINDS } from '../../core/snapshots/snapshot-filter.ts';
 import type { CopyProblem } from '../../core/session/notices.ts';
 
 export type { CopiedSnapshot } from './copy-commits.ts';
@@ -62,7 +63,7 @@ export interface CopyResult {
 export async function copySnapshots(context: OperationContext, options: CopyOptions): Promise<CopyResult> {
   assertArguments<CopyOptions>(context, options, {
     selectors: 'texts',
-    filter: 'filter',
+    filter: FILTER_KINDS,
     destination: 'other!',
     dryRun: 'flag',
     onSnapshot: 'call',

@@ -31,7 +31,7 @@ import {
   parseSelector,
   selectSnapshot,
 } from '../../core/snapshots/select-snapshots.ts';
-import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
+import { FILTER_KINDS, type SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export type { DiffChange, DiffCounts, DiffStatistics } from './diff-result.ts';
 
@@ -77,7 +77,7 @@ export interface DiffResult {
  * not read.
  */
 export async function diffSnapshots(context: OperationContext, options: DiffOptions): Promise<DiffResult> {
-  const own = { before: 'path', after: 'path', filter: 'filter', metadata: 'flag', checksum: 'flag' } as const;
+  const own = { before: 'path', after: 'path', filter: FILTER_KINDS, metadata: 'flag', checksum: 'flag' } as const;
   assertArguments<DiffOptions>(context, options, { ...own, ...EXCLUSION_KINDS });
   return await withRepository(context, 'read', async (repository) => {
     const found = await repository.files.readSnapshots();

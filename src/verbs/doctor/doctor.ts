@@ -9,6 +9,7 @@ import { inspectInstallation } from '../../core/repository/installation.ts';
 import type { Installation } from '../../core/repository/installation.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { Repository } from '../../core/repository/repository.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { futureSnapshots } from '../../core/snapshots/select-snapshots.ts';
@@ -62,6 +63,7 @@ const EARLIEST_TIME = '2025-01-01T00:00:00Z';
 
 /** Examines the installation, the repository and its surroundings. Changes nothing. */
 export async function diagnose(context: OperationContext, options: DoctorOptions = {}): Promise<Diagnosis[]> {
+  assertArguments<DoctorOptions>(context, options, { hostname: 'text' });
   const installation = await inspectInstallation();
   const environment = [diagnoseNode(), diagnoseZstd(installation), diagnoseNative(installation), diagnoseOpenFiles()];
   const repository = await diagnoseRepository(context, options).catch((error: unknown): Diagnosis[] => {

@@ -12,7 +12,7 @@ import { UsageOfSet } from './usage-of-set.ts';
 import type { DiskUsage, UsagePlace } from './usage-of-set.ts';
 import { assertCountable, parseSelector, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
 import { noSnapshots } from '../../core/snapshots/unmatched-filter.ts';
-import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
+import { FILTER_KINDS, matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export type { DiskUsage, UsageRow } from './usage-of-set.ts';
@@ -40,7 +40,7 @@ export interface DiskUsageOptions {
 export async function measureUsage(context: OperationContext, options: DiskUsageOptions): Promise<DiskUsage[]> {
   assertArguments<DiskUsageOptions>(context, options, {
     selectors: 'paths',
-    filter: 'filter',
+    filter: FILTER_KINDS,
     asOne: 'flag',
     depth: 'count',
     largestFiles: 'count',

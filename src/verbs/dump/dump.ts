@@ -3,6 +3,7 @@ import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
 import { byteStringFromBytes, textOf } from '../../core/util/byte-string.ts';
 import { Pacer } from '../../core/util/pacer.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { entriesBelow, naming } from './archive-entries.ts';
@@ -13,6 +14,7 @@ import { TarOutput } from './tar-output.ts';
 import { ZipOutput } from './zip-output.ts';
 import { openSnapshot } from '../../core/snapshots/open-snapshot.ts';
 import type { SnapshotReader } from '../../core/snapshots/open-snapshot.ts';
+import { FILTER_KINDS } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export type { WriteBytes } from './output-buffer.ts';
@@ -55,6 +57,14 @@ const LEFT_OUT_MAX = 20;
  * @throws UsageError for an entry that is neither a file nor a directory, unless it is to be archived
  */
 export async function dump(context: OperationContext, options: DumpOptions): Promise<DumpResult> {
+  assertArguments<DumpOptions>(context, options, {
+    selector: 'path!',
+    filter: FILTER_KINDS,
+    format: ['tar', 'zip'],
+    onlyFile: 'flag',
+    write: 'call!',
+    onArchive: 'call',
+  });
   const { selector, filter } = options;
   const snapshot = await openSnapshot(context, filter === undefined ? { selector } : { selector, filter });
   try {

@@ -6,6 +6,7 @@ import { findEntry } from '../../core/repository/snapshot-path.ts';
 import { readTree } from '../../core/repository/tree-walk.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
 import { joinPath } from '../../core/util/byte-string.ts';
+import { assertArgument, assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
@@ -16,7 +17,7 @@ import { TreeSearch } from './tree-search.ts';
 import type { TreeHits } from './tree-search.ts';
 import { assertCountable, parseSelector, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
 import { noteUnmatched } from '../../core/snapshots/unmatched-filter.ts';
-import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
+import { FILTER_KINDS, matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export type { FoundEntry } from './found-paths.ts';
@@ -69,6 +70,14 @@ export async function findEntries(
   options: FindOptions,
   visitor: FindVisitor,
 ): Promise<FindResult> {
+  assertArguments<FindOptions>(context, options, {
+    patterns: 'texts!',
+    ignoresCase: 'flag',
+    selectors: 'paths',
+    filter: FILTER_KINDS,
+    newestOnly: 'flag',
+  });
+  assertArgument('visitor', visitor, 'visitor!');
   if (options.patterns.length === 0) throw new UsageError('no pattern given');
   const automaton = new PathAutomaton(options.patterns, { ignoresCase: options.ignoresCase === true });
   return await withRepository(context, 'read', async (repository) => {

@@ -3,6 +3,7 @@ import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { compareOfSameTime } from '../../core/repository/read-snapshots.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { Repository } from '../../core/repository/repository.ts';
+import { assertArgument, assertArguments } from '../../core/session/arguments.ts';
 import { waitingContext } from '../../core/session/context.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
@@ -11,7 +12,7 @@ import { protectionOf } from '../../core/removing/protection.ts';
 import type { Protection } from '../../core/removing/protection.ts';
 import { commitDelete, measureSnapshots, reclaim } from '../../core/removing/remove-snapshots.ts';
 import type { FreedBytes, Reclaimed } from '../../core/removing/remove-snapshots.ts';
-import { IN_FUTURE, applyPolicy, isEmptyPolicy } from './retention-policy.ts';
+import { IN_FUTURE, POLICY_KINDS, applyPolicy, isEmptyPolicy } from './retention-policy.ts';
 import type { PolicyResult, RetentionPolicy } from './retention-policy.ts';
 import { limitSize } from './size-limit.ts';
 import type { SizeLimit, SizeReason } from './size-limit.ts';
@@ -25,7 +26,7 @@ import {
 } from '../../core/snapshots/select-snapshots.ts';
 import { isInFuture } from '../../core/util/calendar-span.ts';
 import { enumerate, noSnapshots } from '../../core/snapshots/unmatched-filter.ts';
-import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
+import { FILTER_KINDS, matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export type { RetentionPolicy } from './retention-policy.ts';
@@ -87,6 +88,17 @@ export interface ForgetResult extends Reclaimed {
 
 /** Deletes the snapshots that no rule of a policy keeps. See docs/retention.md. */
 export async function forgetByPolicy(context: OperationContext, options: ForgetOptions): Promise<ForgetResult> {
+  assertArguments<ForgetOptions>(context, options, {
+    policy: POLICY_KINDS,
+    filter: FILTER_KINDS,
+    groupBy: 'groupBy',
+    keepSizeBytes: 'number',
+    allowEmptyGroup: 'flag',
+    dryRun: 'flag',
+    reclaim: 'flag',
+    undoUntil: 'time',
+  });
+  assertArgument('options.policy', options.policy, 'object!');
   if (isEmptyPolicy(options.policy) && options.keepSizeBytes === undefined) {
     throw new UsageError('no rule says what to keep', { advice: { code: 'give-retention-rule' } });
   }

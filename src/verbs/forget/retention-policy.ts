@@ -2,6 +2,7 @@ import { compareOfSameTime } from '../../core/repository/read-snapshots.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { joinVersions } from '../../core/snapshots/snapshot-versions.ts';
 import type { SnapshotVersions } from '../../core/snapshots/snapshot-versions.ts';
+import type { OptionKinds } from '../../core/session/arguments.ts';
 import { formatCalendarSpan, isInFuture, localOffsetMinutes, shiftTime } from '../../core/util/calendar-span.ts';
 import type { CalendarSpan } from '../../core/util/calendar-span.ts';
 
@@ -20,6 +21,15 @@ export interface RetentionPolicy {
   /** Snapshots with all tags of one of these lists. */
   readonly tags?: readonly (readonly string[])[];
 }
+
+const SPAN_KINDS: OptionKinds<CalendarSpan> = { years: 'count!', months: 'count!', days: 'count!', hours: 'count!' };
+
+export const POLICY_KINDS: OptionKinds<Required<RetentionPolicy>> = {
+  counts: { last: 'number', hourly: 'number', daily: 'number', weekly: 'number', monthly: 'number', yearly: 'number' },
+  within: SPAN_KINDS,
+  withinUnits: Object.fromEntries(RETENTION_UNITS.map((unit) => [unit, SPAN_KINDS])),
+  tags: 'lists',
+};
 
 interface KeptSnapshot {
   readonly listing: SnapshotListing;

@@ -4,6 +4,7 @@ import type { FileBelow } from '../../core/files/source/files-below.ts';
 import type { FilterState } from '../../core/ldm/filter-state.ts';
 import { byteStringOf } from '../../core/util/byte-string.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
+import { assertArgument, assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
@@ -44,6 +45,8 @@ export async function findContent(
   options: HaveOptions,
   onFile: (file: SoughtFile) => void,
 ): Promise<HaveResult> {
+  assertArguments<HaveOptions>(context, options, { paths: 'paths!' });
+  assertArgument('onFile', onFile, 'call!');
   return await withRepository(context, 'read', async (repository) => {
     const { state } = await repository.openState();
     beginPhase(context.progress, 'comparing');

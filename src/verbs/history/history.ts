@@ -4,13 +4,14 @@ import { absolutePath } from '../../core/files/paths/root-paths.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { byteStringOf, textOf } from '../../core/util/byte-string.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { PathVersions, soughtInside, soughtPath } from '../../core/snapshots/path-versions.ts';
 import type { PathVersion, SoughtPath, VersionOptions } from '../../core/snapshots/path-versions.ts';
 import { noSnapshots } from '../../core/snapshots/unmatched-filter.ts';
-import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
+import { FILTER_KINDS, matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export interface HistoryOptions extends VersionOptions {
@@ -40,6 +41,7 @@ export interface HistoryResult {
  * @throws SnapshotNotFoundError if it is in no snapshot
  */
 export async function findHistory(context: OperationContext, options: HistoryOptions): Promise<HistoryResult> {
+  assertArguments<HistoryOptions>(context, options, { path: 'path!', filter: FILTER_KINDS, metadata: 'flag' });
   return await withRepository(context, 'read', async (repository) => {
     const found = await repository.files.readSnapshots();
     for (const [snapshotId, reason] of [...found.copied, ...found.damaged])

@@ -79,7 +79,7 @@ export async function importTar(context: OperationContext, options: ImportTarOpt
     paths: 'paths',
     hostname: 'text',
     tags: 'texts',
-    time: 'text',
+    time: 'time',
     dryRun: 'flag',
   });
   const startedAt = new Date();

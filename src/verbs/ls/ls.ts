@@ -3,11 +3,13 @@ import type { PathInput } from '../../core/util/byte-string.ts';
 import { joinPath } from '../../core/util/byte-string.ts';
 import { pathOf } from '../../core/util/path-node.ts';
 import type { PathNode } from '../../core/util/path-node.ts';
+import { assertArgument, assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import { assertCountable, parseSelector, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
+import { FILTER_KINDS } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import { findPlace } from '../../core/repository/snapshot-path.ts';
 import { TreeWalk } from '../../core/repository/tree-walk.ts';
@@ -26,6 +28,9 @@ export async function listFiles(
   visit: (listed: ListedEntry) => void,
   onSnapshot: (listing: SnapshotListing) => void = () => undefined,
 ): Promise<SnapshotListing> {
+  assertArguments<ListFilesOptions>(context, options, { selector: 'path!', filter: FILTER_KINDS, recursive: 'flag' });
+  assertArgument('visit', visit, 'call!');
+  assertArgument('onSnapshot', onSnapshot, 'call!');
   return await withRepository(context, 'read', async (repository) => {
     const { name, path: pathInside } = parseSelector(options.selector);
     const { filter } = options;

@@ -19,6 +19,7 @@ import { parsePathTemplate } from './path-templates.ts';
 import { MountedSnapshots } from './mounted-snapshots.ts';
 import { SnapshotNode } from './snapshot-node.ts';
 import { ViewDirectory } from './view-nodes.ts';
+import { FILTER_KINDS } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export interface MountOptions {
@@ -60,7 +61,7 @@ export interface MountResult extends Mounted {
 export async function mount(context: OperationContext, options: MountOptions): Promise<MountResult> {
   assertArguments<MountOptions>(context, options, {
     directory: 'path!',
-    filter: 'filter',
+    filter: FILTER_KINDS,
     pathTemplates: 'texts',
     allowOther: 'flag',
     ignorePermissions: 'flag',

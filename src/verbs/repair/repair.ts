@@ -10,6 +10,7 @@ import { FileSizeCheck } from '../../core/damage/file-sizes.ts';
 import { damagedNames } from '../../core/session/findings.ts';
 import type { Finding } from '../../core/session/findings.ts';
 import { SHARED_BLOCK_BYTES, surveyRepository } from '../../core/damage/repository-survey.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { uncachedContext } from '../../core/session/context.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
@@ -62,6 +63,7 @@ export interface RepairResult {
  * without damage is not touched. Everything that could be restored before can be restored afterwards.
  */
 export async function repair(context: OperationContext, options: RepairOptions = {}): Promise<RepairResult> {
+  assertArguments<RepairOptions>(context, options, { dryRun: 'flag', fromDomains: 'source', onFetched: 'call' });
   beginPhase(context.progress, 'repairing');
   if (options.fromDomains === undefined || options.dryRun !== true) return await runRepair(context, options);
   const { withScratchDirectory } = await import('../../core/healing/scratch-directory.ts');

@@ -8,7 +8,8 @@ import type { SnapshotSummary } from '../../core/format/snapshot.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { byteStringFromText, byteStringOf } from '../../core/util/byte-string.ts';
-import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
+import type { ByteString } from '../../core/util/byte-string.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
@@ -19,18 +20,15 @@ import { AttributeTally } from './attribute-tally.ts';
 import { ContentComparison } from './content-comparison.ts';
 import { InPlace } from './in-place.ts';
 import { checkMetadataOptions, targetPolicyOf } from './metadata-options.ts';
-import type { MetadataOptions } from './metadata-options.ts';
 import { OriginalParents } from './original-parents.ts';
 import { deleteUnexpected } from './deletion.ts';
 import { checkSelectionPatterns, selectionIn } from './path-selection.ts';
-import type { SelectionPatterns } from './path-selection.ts';
+import { RESTORE_KINDS } from './restore-options.ts';
+import type { RestoreOptions } from './restore-options.ts';
 import { RestoreTally } from './restore-tally.ts';
 import type { RestoreDomains } from './from-domains.ts';
-import type { ChunkSource } from '../../core/session/chunk-source.ts';
-import type { FetchedChunk } from '../../core/healing/domain-chunks.ts';
-import type { RestoreResult, RestoredEntry } from './restore-result.ts';
+import type { RestoreResult } from './restore-result.ts';
 import { assertDeletable, checkTargetOptions, overwriteModeOf, realPathOf, targetDirectory } from './restore-target.ts';
-import type { TargetOptions } from './restore-target.ts';
 import { SavedPlaces } from './saved-places.ts';
 import { SetAside, keptAsMessage } from './set-aside.ts';
 import { PLAN_BYTES_MAX } from './restore-plan.ts';
@@ -39,36 +37,13 @@ import { verifyRestored } from './verification.ts';
 import { placeOpener, walkSelected } from './selected-steps.ts';
 import type { SelectedPlace } from './selected-steps.ts';
 import { assertCountable, parseSelector, selectSnapshot } from '../../core/snapshots/select-snapshots.ts';
-import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import { findPlace } from '../../core/repository/snapshot-path.ts';
 
+export type { RestoreOptions } from './restore-options.ts';
 export type { OverwriteMode } from './overwrite.ts';
 export type { RestoreAction, RestoreResult, RestoredEntry } from './restore-result.ts';
 export type { RestoreProblem } from '../../core/session/notices.ts';
 export type { UnsetCount } from './attribute-tally.ts';
-
-/**
- * Patterns are compared with the recorded absolute paths, or with paths below the directory that the selector names.
- * Directories that lead to included files are created too.
- */
-export interface RestoreOptions extends TargetOptions, SelectionPatterns, MetadataOptions {
-  /** `ID[:path]`, `latest`, `latest~N`. The path of a directory selects what is in it. */
-  readonly selector: PathInput;
-  readonly filter?: SnapshotFilter;
-  /** Leaves runs of zeros in large files unwritten, as holes. */
-  readonly sparse?: boolean;
-  readonly dryRun?: boolean;
-  /** Reads the files back at the end, also those that existed and look the same, and compares them with the snapshot. */
-  readonly verify?: boolean;
-  /** The memory for what waits for blocks: with less, blocks are read more often. Default: 64 MiB. */
-  readonly planBytesMax?: number;
-  /** Called with each entry, in no particular order. In a dry run, with what would be done. */
-  readonly onEntry?: (entry: RestoredEntry) => void;
-  /** Where to fetch what is missing or damaged in the repository, which stays as it is. */
-  readonly fromDomains?: ChunkSource;
-  /** Called once with each fetched chunk, in no particular order. */
-  readonly onFetched?: (chunk: FetchedChunk) => void;
-}
 
 /** From here on, planning takes longer than starting the threads, which would otherwise start after it. */
 const MANY_FILES = 5000;
@@ -78,6 +53,7 @@ const MANY_FILES = 5000;
  * a file with wrong bytes at the target.
  */
 export async function restore(context: OperationContext, options: RestoreOptions): Promise<RestoreResult> {
+  assertArguments<RestoreOptions>(context, options, RESTORE_KINDS);
   checkTargetOptions(options);
   checkSelectionPatterns(options);
   checkMetadataOptions(options);

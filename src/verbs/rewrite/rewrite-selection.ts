@@ -1,7 +1,10 @@
 import { UsageError } from '../../core/errors.ts';
 import { PathPatterns } from '../../core/files/paths/path-patterns.ts';
 import type { PatternTexts } from '../../core/files/paths/path-patterns.ts';
+import type { OptionKinds } from '../../core/session/arguments.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
+
+export const PATTERN_KINDS: OptionKinds<Required<PatternTexts>> = { exact: 'texts', ignoringCase: 'texts' };
 
 /** Which entries stay in a snapshot. Patterns of one kind only. */
 export interface RewritePatterns {

@@ -20,11 +20,16 @@ import type { OperationContext } from '../../core/session/context.ts';
 import { assertUnprotected } from '../../core/removing/protection.ts';
 import type { FreedBytes } from '../../core/removing/remove-snapshots.ts';
 import { deleteReplaced } from '../../core/saving/replace-snapshots.ts';
-import { checkRewritePatterns, selectionOf, textsOf } from './rewrite-selection.ts';
+import { PATTERN_KINDS, checkRewritePatterns, selectionOf, textsOf } from './rewrite-selection.ts';
 import type { RewritePatterns } from './rewrite-selection.ts';
 import { TreeRewriter } from './tree-rewriter.ts';
 import type { LeftOut } from './tree-rewriter.ts';
-import { assertCountable, describeListing, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
+import {
+  CHOICE_KINDS,
+  assertCountable,
+  describeListing,
+  selectSnapshots,
+} from '../../core/snapshots/select-snapshots.ts';
 import type { SnapshotChoice } from '../../core/snapshots/select-snapshots.ts';
 
 export interface RewriteOptions extends SnapshotChoice, RewritePatterns {
@@ -60,12 +65,11 @@ export interface RewriteResult {
 /** Makes snapshots again without some of their files, or with another host or time. The old ones stay by default. */
 export async function rewriteSnapshots(context: OperationContext, options: RewriteOptions): Promise<RewriteResult> {
   assertArguments<RewriteOptions>(context, options, {
-    selectors: 'texts!',
-    filter: 'filter',
-    patterns: 'patterns',
-    include: 'patterns',
+    ...CHOICE_KINDS,
+    patterns: PATTERN_KINDS,
+    include: PATTERN_KINDS,
     newHost: 'text',
-    newTime: 'text',
+    newTime: 'time',
     forget: 'flag',
     dryRun: 'flag',
   });
@@ -151,7 +155,8 @@ class RewriteRun {
     const { patterns, include } = this.#options;
     for (const pattern of [...textsOf(patterns), ...textsOf(include)])
       if (!unmatched.has(pattern)) this.#matched.add(pattern);
-    const { newHost = old.snapshot.hostname, newTime = old.snapshot.time } = this.#options;
+    const { newHost = old.snapshot.hostname, newTime: given } = this.#options;
+    const newTime = given === undefined ? old.snapshot.time : new Date(given).toISOString();
     const treeId = Buffer.from(tree).toString('hex');
     const { snapshot } = old;
     if (treeId === snapshot.tree && newHost === snapshot.hostname && newTime === snapshot.time) return;

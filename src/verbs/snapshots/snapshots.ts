@@ -1,4 +1,5 @@
 import type { ListedSnapshot } from '../../core/removing/remove-snapshots.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { ReadSnapshots, SnapshotListing } from '../../core/repository/read-snapshots.ts';
@@ -6,7 +7,7 @@ import { measureSnapshots } from '../../core/removing/remove-snapshots.ts';
 import type { FreedBytes } from '../../core/removing/remove-snapshots.ts';
 import { assertCountable, selectSnapshot, warnOfFuture } from '../../core/snapshots/select-snapshots.ts';
 import { noteUnmatched } from '../../core/snapshots/unmatched-filter.ts';
-import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
+import { FILTER_KINDS, matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 
 export type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
@@ -30,6 +31,7 @@ export async function listSnapshots(
   context: OperationContext,
   options: ListSnapshotsOptions = {},
 ): Promise<ListedSnapshot[]> {
+  assertArguments<ListSnapshotsOptions>(context, options, { ...FILTER_KINDS, deleted: 'flag', cost: 'flag' });
   const { deleted = false, cost = false } = options;
   if (!cost) {
     const found = await withRepository(context, 'list', async ({ files }) => files.readSnapshots({ deleted }));
@@ -68,8 +70,10 @@ function matchingListings(
 /** Returns everything about one snapshot. */
 export async function showSnapshot(
   context: OperationContext,
-  { selector, filter }: { readonly selector: string; readonly filter?: SnapshotFilter },
+  options: { readonly selector: string; readonly filter?: SnapshotFilter },
 ): Promise<ShownSnapshot> {
+  assertArguments<typeof options>(context, options, { selector: 'text!', filter: FILTER_KINDS });
+  const { selector, filter } = options;
   return await withRepository(context, 'read', async (repository) => {
     const snapshots = await repository.files.readSnapshots();
     const listing = selectSnapshot(context, snapshots, selector, { filter });

@@ -3,6 +3,7 @@ import type { SnapshotListing } from '../../core/repository/read-snapshots.ts';
 import type { RepositoryFiles } from '../../core/repository/repository-files.ts';
 import type { FilterState } from '../../core/ldm/filter-state.ts';
 import type { FilterStatistics } from '../../core/ldm/filter-statistics.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { beginPhase } from '../../core/session/progress.ts';
@@ -90,10 +91,9 @@ export interface PackStatistics {
  * Collects statistics from the filter state, the manifests and the listings. Reads no packs, except with `byFile` and
  * of holds.
  */
-export async function collectStats(
-  context: OperationContext,
-  { byFile = false }: StatsOptions = {},
-): Promise<StatsResult> {
+export async function collectStats(context: OperationContext, options: StatsOptions = {}): Promise<StatsResult> {
+  assertArguments<StatsOptions>(context, options, { byFile: 'flag' });
+  const { byFile = false } = options;
   return await withRepository(context, 'read', async (repository) => {
     const opened = await repository.openState();
     const { state, listing } = opened;

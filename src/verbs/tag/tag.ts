@@ -1,11 +1,12 @@
 import { UsageError } from '../../core/errors.ts';
 import type { Snapshot } from '../../core/format/snapshot.ts';
+import { assertArguments } from '../../core/session/arguments.ts';
 import { waitingContext } from '../../core/session/context.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { replaceSnapshots } from '../../core/saving/replace-snapshots.ts';
 import type { ChangeSnapshot, ReplacedSnapshot } from '../../core/saving/replace-snapshots.ts';
-import { selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
+import { CHOICE_KINDS, selectSnapshots } from '../../core/snapshots/select-snapshots.ts';
 import type { SnapshotChoice } from '../../core/snapshots/select-snapshots.ts';
 
 export type { ReplacedSnapshot } from '../../core/saving/replace-snapshots.ts';
@@ -31,6 +32,7 @@ export interface PinOptions extends SnapshotChoice {
 
 /** Changes the tags of snapshots. Each changed snapshot gets a new id. */
 export async function tagSnapshots(context: OperationContext, options: TagOptions): Promise<ChangeResult> {
+  assertArguments<TagOptions>(context, options, { ...CHOICE_KINDS, set: 'texts', add: 'texts', remove: 'texts' });
   const { set, add = [], remove = [] } = options;
   if (set === undefined ? add.length + remove.length === 0 : add.length + remove.length > 0) {
     throw new UsageError('name the tags to add or remove, or the new set of tags', { advice: { code: 'name-tags' } });
@@ -45,6 +47,7 @@ export async function tagSnapshots(context: OperationContext, options: TagOption
 
 /** Protects snapshots: `deleteSnapshots` refuses them, and `forgetSnapshotsByPolicy` keeps them. */
 export async function pinSnapshots(context: OperationContext, options: PinOptions): Promise<ChangeResult> {
+  assertArguments<PinOptions>(context, options, { ...CHOICE_KINDS, until: 'time' });
   const until = options.until === undefined ? undefined : new Date(options.until).toISOString();
   if (until === undefined) {
     return await changeSnapshots(context, options, ({ pinned }) => (pinned === true ? undefined : { pinned: true }));
@@ -56,6 +59,7 @@ export async function pinSnapshots(context: OperationContext, options: PinOption
 
 /** Removes the pins of snapshots, and the times until which they are kept. */
 export async function unpinSnapshots(context: OperationContext, options: SnapshotChoice): Promise<ChangeResult> {
+  assertArguments<SnapshotChoice>(context, options, CHOICE_KINDS);
   return await changeSnapshots(context, options, ({ pinned, keepUntil }: Snapshot) =>
     pinned === undefined && keepUntil === undefined ? undefined : { pinned: undefined, keepUntil: undefined },
   );

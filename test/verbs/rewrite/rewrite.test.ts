@@ -64,6 +64,16 @@ it('a rewritten snapshot lacks what matches, and the old one stays', async () =>
   await repository.expectClean();
 });
 
+it('a new time with an offset is recorded in UTC', async () => {
+  const { repository, ids } = await makeTwo();
+  const { context } = repository;
+  await rewriteSnapshots(context, { selectors: [ids[0]!], newTime: '2026-01-31T18:00:00+01:00' });
+  const times = (await listSnapshots(context)).map(({ snapshot }) => snapshot.time);
+  expect(times).toHaveLength(3);
+  expect(times).toContain('2026-01-31T17:00:00.000Z');
+  await repository.expectClean();
+});
+
 it('a dry run says exactly what a rewrite with forget frees', async () => {
   const { repository, ids } = await makeTwo();
   const { context } = repository;

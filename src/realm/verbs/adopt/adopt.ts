@@ -5,6 +5,7 @@ import type { OpenedState } from '../../../core/repository/opened-state.ts';
 import type { Repository } from '../../../core/repository/repository.ts';
 import { prefetch } from '../../../core/util/prefetch.ts';
 import { waitingContext } from '../../../core/session/context.ts';
+import { assertArguments } from '../../../core/session/arguments.ts';
 import { withRepository } from '../../../core/session/session.ts';
 import { beginPhase } from '../../../core/session/progress.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
@@ -45,6 +46,7 @@ const FETCHES_AT_ONCE = 8;
  * holds. An adoption that is interrupted goes on where it was when it is repeated.
  */
 export async function adopt(context: OperationContext, options: AdoptOptions = {}): Promise<AdoptResult> {
+  assertArguments<AdoptOptions>(context, options, { from: 'text', dryRun: 'flag' });
   const dryRun = options.dryRun === true;
   beginPhase(context.progress, 'adopting');
   const counts = await withRepository(context, dryRun ? 'read' : 'add', async (repository) =>

@@ -5,6 +5,8 @@ import { CancelledError, LdmError } from '../../../core/errors.ts';
 import type { AgentEndpoint } from '../../formats/domain-records.ts';
 import { AgentServer } from '../../agents/agent-server.ts';
 import type { AgentPlace } from '../../agents/agent-place.ts';
+import { assertArgument, assertArguments } from '../../../core/session/arguments.ts';
+import type { OptionKinds } from '../../../core/session/arguments.ts';
 import { withRepository } from '../../../core/session/session.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
 import { assertOriginal } from '../../domains/own-place.ts';
@@ -31,6 +33,15 @@ export interface AgentResult {
   readonly requests: number;
 }
 
+const SOCKET_KINDS: OptionKinds<Extract<AgentPlace, { kind: 'socket' }>> = { kind: 'text!', path: 'text!' };
+const TLS_KINDS: OptionKinds<Extract<AgentPlace, { kind: 'tls' }>> = {
+  kind: 'text!',
+  host: 'text!',
+  port: 'count!',
+  certificateFile: 'text!',
+  keyFile: 'text!',
+};
+
 /**
  * Answers the questions of other domains about this repository until `OperationContext.signal` is aborted, and keeps
  * their planes. The repository is locked only while something is asked, so backups, deletes and compactions go on. An
@@ -38,6 +49,14 @@ export interface AgentResult {
  * @throws RefusedError if the repository has not joined a realm
  */
 export async function runAgent(context: OperationContext, options: AgentOptions): Promise<AgentResult> {
+  const { listen } = options ?? {};
+  if (listen !== undefined) assertArgument('options.listen', listen, 'object!');
+  if (listen !== undefined) assertArgument('options.listen.kind', listen.kind, ['socket', 'tls']);
+  assertArguments<AgentOptions>(context, options, {
+    listen: listen?.kind === 'tls' ? TLS_KINDS : SOCKET_KINDS,
+    onReady: 'call',
+    onTrouble: 'call',
+  });
   const joined = await withRepository(context, 'read', async (repository) => readRealm(repository));
   const realm = await connectRealm(joined);
   const service = new RepositoryPeer(context, joined.domainId);

@@ -2,6 +2,8 @@ import { UsageError } from '../../../core/errors.ts';
 import type { OpenedState } from '../../../core/repository/opened-state.ts';
 import type { Repository } from '../../../core/repository/repository.ts';
 import type { PathInput } from '../../../core/util/byte-string.ts';
+import { assertArgument, assertArguments } from '../../../core/session/arguments.ts';
+import type { OptionKinds } from '../../../core/session/arguments.ts';
 import { withRepository } from '../../../core/session/session.ts';
 import { Pacer } from '../../../core/util/pacer.ts';
 import { beginPhase } from '../../../core/session/progress.ts';
@@ -52,6 +54,16 @@ export interface LocateResult {
   readonly ranges: readonly DomainRange[];
 }
 
+const LOCATE_KINDS: OptionKinds<Required<LocateOptions>> = {
+  target: 'path',
+  range: { timeMs: 'span', sizeBytes: 'span', pathPrefix: 'beginning' },
+  ask: ['maybe', 'all'],
+  explains: 'flag',
+  deadlineMs: 'number',
+  usesMemory: 'flag',
+  isLeftOut: 'call',
+};
+
 const DEADLINE_MS = 5000;
 type Counts = Pick<LocateResult, 'chunks' | 'absent' | 'unknown' | 'files'>;
 
@@ -68,6 +80,9 @@ export async function locate(
   onChunk: (chunk: LocatedChunk) => void,
   onFile: (file: LocatedFile) => void = () => undefined,
 ): Promise<LocateResult> {
+  assertArguments<LocateOptions>(context, options, LOCATE_KINDS);
+  assertArgument('onChunk', onChunk, 'call!');
+  assertArgument('onFile', onFile, 'call!');
   return await withRepository(context, 'read', async (repository) => {
     const opened = await repository.openState();
     const { target, range, ask = 'maybe', explains = false, deadlineMs = DEADLINE_MS } = options;

@@ -1,4 +1,4 @@
-import { assertArguments } from '../../../core/session/arguments.ts';
+import { assertArguments, assertContext } from '../../../core/session/arguments.ts';
 import { hostname } from 'node:os';
 import {
   CancelledError,
@@ -40,6 +40,7 @@ export interface LeaveResult {
  * @throws CoordinatorError
  */
 export async function leaveRealm(context: OperationContext): Promise<LeaveResult> {
+  assertContext(context);
   // No other process may begin to rely on a domain meanwhile.
   const leaving = withRepository(waitingContext(context), 'exclusive', async (repository) =>
     withRealm(repository, async (realm) => {

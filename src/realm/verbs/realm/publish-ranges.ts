@@ -1,5 +1,6 @@
 import { RefusedError } from '../../../core/errors.ts';
 import { isRangesName, rangesName, snapshotsDigest } from '../../planes/range-names.ts';
+import { assertArguments } from '../../../core/session/arguments.ts';
 import { withRepository } from '../../../core/session/session.ts';
 import { Pacer } from '../../../core/util/pacer.ts';
 import { beginPhase } from '../../../core/session/progress.ts';
@@ -33,6 +34,7 @@ export async function publish(
   context: OperationContext,
   options: { readonly ranges: boolean },
 ): Promise<PublishResult> {
+  assertArguments<typeof options>(context, options, { ranges: 'flag' });
   return await withRepository(context, 'add', async (repository) =>
     withRealm(repository, async (realm) => {
       const publication = await publishPlane(repository, realm);

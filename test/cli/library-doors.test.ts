@@ -49,6 +49,8 @@ const VALID: Values = {
   archive: [],
   newPassword: password,
   page: 'page',
+  maxAgeMs: 1,
+  groupBy: ['host'],
   name: 'usb',
   starts: ['abcd'],
   state: 'active',
@@ -207,7 +209,7 @@ const OTHERS = new Set(
   [
     'openBackend repositoryExists isUtf8 nameBytes textOf createProgress isAbsent isDiskFull isDamage isDenied isWriteRefused isOffline',
     'askFiles askIds openMembership parseChunkIds compareFilters exportMembership inspectFilter runLoadTest openKeyFilter',
-    'makeKeyFilter runRealLoadTest walkPlan simulateChains createRealm listCaches cleanCaches serve',
+    'makeKeyFilter runRealLoadTest walkPlan simulateChains createRealm listCaches cleanCaches serve dumpOpened',
   ].flatMap((names) => names.split(' ')),
 );
 

@@ -53,7 +53,12 @@ const OF_THE_MACHINE = ['config', 'log', 'run', 'schedule', 'setup', 'status'];
 it('the library has what the folder of each verb offers, and each offers something unless it is about the command line', async () => {
   const libraries = verbLibraries(SRC);
   const without = [...libraries].filter(([, file]) => file === undefined).map(([folder]) => folder);
-  expect(without.toSorted()).toEqual(['console', 'ui', 'verbs/completion', ...OF_THE_MACHINE.map((name) => `verbs/${name}`)]);
+  expect(without.toSorted()).toEqual([
+    'console',
+    'ui',
+    'verbs/completion',
+    ...OF_THE_MACHINE.map((name) => `verbs/${name}`),
+  ]);
   for (const file of libraries.values()) {
     const offered = file === undefined ? {} : ((await import(join(SRC, file))) as object);
     expect(library).toMatchObject(offered);

@@ -24,6 +24,8 @@ const EXCLUSION: Kinds = {
   ...flags('excludeCaches', 'gitIgnore', 'excludeNodump', 'oneFileSystem', 'ignoreFiles'),
 };
 
+const FILTER: Kinds = { hosts: 'texts', paths: 'texts', tags: 'lists', since: 'time', before: 'time' };
+
 const CHOICE: Kinds = { selectors: 'texts!', filter: 'filter' };
 
 const INIT: Kinds = {
@@ -123,11 +125,7 @@ export const OPERATIONS: Readonly<Record<string, OperationArguments>> = {
   },
   listSnapshots: {
     options: {
-      hosts: 'texts',
-      paths: 'texts',
-      tags: 'lists',
-      since: 'time',
-      before: 'time',
+      ...FILTER,
       deleted: 'flag',
       cost: 'flag',
     },
@@ -180,7 +178,12 @@ export const OPERATIONS: Readonly<Record<string, OperationArguments>> = {
   diffSnapshots: {
     options: { ...EXCLUSION, before: 'path', after: 'path', filter: 'filter', metadata: 'flag', checksum: 'flag' },
   },
-  measureUsage: { options: { selectors: 'paths', filter: 'filter', asOne: 'flag', depth: 'count' } },
+  measureUsage: {
+    options: { selectors: 'paths', filter: 'filter', asOne: 'flag', depth: 'count', largestFiles: 'count' },
+  },
+  measureGrowth: {},
+  surveyStorage: {},
+  findOverdueGroups: { options: { ...FILTER, groupBy: 'groupBy!', maxAgeMs: 'number!' } },
   rewriteSnapshots: {
     options: {
       ...CHOICE,

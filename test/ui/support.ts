@@ -69,5 +69,5 @@ export async function servePage(context: OperationContext, idleMs = 0): Promise<
     await served.ended();
   };
   onTestFinished(close);
-  return new ServedPage(served.address, failures, { close, ended: served.ended });
+  return new ServedPage(served.address, failures, { close, ended: async () => served.ended() });
 }

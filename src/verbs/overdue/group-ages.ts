@@ -1,8 +1,9 @@
+import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import type { ReadSnapshots } from '../../core/repository/read-snapshots.ts';
 import { warnOfFuture } from '../../core/snapshots/select-snapshots.ts';
-import { matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
+import { FILTER_KINDS, matchesFilter } from '../../core/snapshots/snapshot-filter.ts';
 import type { SnapshotFilter } from '../../core/snapshots/snapshot-filter.ts';
 import { groupSnapshots } from '../../core/snapshots/snapshot-groups.ts';
 import type { GroupMember, SnapshotGroup } from '../../core/snapshots/snapshot-groups.ts';
@@ -32,6 +33,7 @@ export interface OverdueGroups {
 
 /** Finds out how old the newest snapshot of each group in the repository is. Needs no lock. */
 export async function findOverdueGroups(context: OperationContext, options: OverdueOptions): Promise<OverdueGroups> {
+  assertArguments<OverdueOptions>(context, options, { ...FILTER_KINDS, maxAgeMs: 'number!', groupBy: 'groupBy!' });
   const { listings, copied, damaged } = await readAll(context);
   for (const [snapshotId, reason] of [...copied, ...damaged])
     context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });

@@ -95,7 +95,7 @@ describe('the page of snapshots in a browser', () => {
   browserTest('with a wrong secret says so', async () => {
     const page = await servePage((await makeSnapshots()).context);
     await withTab(
-      `${page.address.slice(0, -1)}`,
+      page.address.slice(0, -1),
       async (tab) => {
         expect(await tab.getByRole('alert').first().innerText()).toContain('open the address that the command printed');
       },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { CorruptDataError, LdmError } from '../core/errors.ts';
 import { exclusively } from '../core/files/target/file-lock.ts';
@@ -10,6 +10,7 @@ import { JsonReader, encodeChecked, isUtcTime, parseChecked } from '../core/form
 import type { RepositoryMemory, SeenRepository } from '../core/session/memory.ts';
 import { byteStringFromText } from '../core/util/byte-string.ts';
 import { makeDirectories } from '../core/util/make-directories.ts';
+import { addWritten, readWritten, takeBack } from './written-packs.ts';
 
 const VERSION = 1;
 /** More than a million snapshots. */
@@ -120,19 +121,21 @@ export class StoredMemory implements RepositoryMemory {
     if (path !== undefined)
       this.#attempt('write', path, () => {
         makeDirectories(dirname(path), { mode: 0o700 });
-        appendFileSync(path, `${packId}\n`, { mode: 0o600 });
+        addWritten(path, packId);
       });
   }
 
   writtenPacks(place: string, repositoryId: string): ReadonlySet<string> {
     const path = this.#writtenPath(place, repositoryId);
-    const bytes = path === undefined ? undefined : this.#read(path);
-    return new Set(bytes?.toString('latin1').split('\n').filter(isId));
+    const written = path === undefined ? undefined : this.#attempt('read', path, () => readWritten(path));
+    return written ?? new Set();
   }
 
-  forgetWritten(place: string, repositoryId: string): void {
+  forgetWritten(place: string, repositoryId: string, packIds?: readonly string[]): void {
     const path = this.#writtenPath(place, repositoryId);
-    if (path !== undefined) this.#attempt('remove', path, () => rmSync(path));
+    if (path === undefined) return;
+    const areTakenBack = this.#attempt('change', path, () => packIds !== undefined && takeBack(path, packIds));
+    if (areTakenBack !== true) this.#attempt('remove', path, () => rmSync(path));
   }
 
   #writtenPath(place: string, repositoryId: string): string | undefined {

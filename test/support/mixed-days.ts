@@ -54,11 +54,14 @@ export class Scene {
     rmSync(join(this.#source, `file-${number}`));
   }
 
-  /** A backup that dies when its packs are there, and no segment lists them yet. */
-  async leavePacks(memory: RepositoryMemory | undefined): Promise<string[]> {
+  /**
+   * A backup that dies when its packs are there: by default when they get durable, and no segment lists them yet. Returns
+   * the packs.
+   */
+  async leavePacks(memory: RepositoryMemory | undefined, dying = 'syncDirectory packs/'): Promise<string[]> {
     const before = this.packs();
     const context = this.context(memory);
-    const only = (operation: string, name: string): boolean => operation === 'rename' && name.includes('-> index/');
+    const only = (operation: string, name: string): boolean => `${operation} ${name}`.includes(dying);
     const backend = new FaultyBackend(new LocalBackend(this.repository), { failAt: 1, mode: 'crash', only });
     await expect(this.backUp({ ...context, backend })).rejects.toThrow(SimulatedCrash);
     return this.packs().filter((pack) => !before.includes(pack));

@@ -11,7 +11,7 @@ import { Compaction } from './compaction.ts';
 import { describeReseal, findEarlierSeals, type EarlierSeals, type ResealResult } from './earlier-seals.ts';
 import { assertArguments } from '../session/arguments.ts';
 import { withRepository } from '../session/session.ts';
-import { rememberedId } from '../session/repository-memory.ts';
+import { memoryKey } from '../session/repository-memory.ts';
 import { beginPhase } from '../session/progress.ts';
 import type { OperationContext } from '../session/context.ts';
 import { extensionOf } from '../session/extension.ts';
@@ -97,7 +97,7 @@ export async function compact(context: OperationContext, options: CompactOptions
       await repository.groups?.copyMetadata?.(repository.assertLocked, exactIn);
       // What this machine had written and not indexed is gone.
       if (first.opened.state.isComplete && staying?.isAllKept !== true)
-        context.memory?.forgetWritten(context.backend.location, rememberedId(repository.config));
+        context.memory?.forgetWritten(...memoryKey(context, repository));
     }
     const freedBytes = estimateFreed(first.plan, listing) + (copies?.surplusBytes ?? 0);
     const bytesAfter = isDryRun ? bytesBefore - freedBytes : await repository.files.measure();

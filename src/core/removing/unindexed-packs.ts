@@ -5,7 +5,7 @@ import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { OperationContext } from '../session/context.ts';
 import type { StayingPacks } from '../session/notices.ts';
-import { rememberedId } from '../session/repository-memory.ts';
+import { memoryKey } from '../session/repository-memory.ts';
 import { wallClockMs } from '../util/clock.ts';
 
 /*
@@ -30,20 +30,21 @@ export function unindexedPackIds(state: FilterState, listing: Listing): string[]
 
 /** Returns the unindexed packs that stay, if any. None do if an older state of the repository is accepted. */
 export async function findStaying(
-  { memory, backend, acceptsOlderState = false }: Pick<OperationContext, 'memory' | 'backend' | 'acceptsOlderState'>,
-  { config, files }: Repository,
+  context: Pick<OperationContext, 'memory' | 'backend' | 'acceptsOlderState'>,
+  repository: Repository,
   { state, listing }: OpenedState,
 ): Promise<StayingPacks | undefined> {
+  const { memory, backend, acceptsOlderState = false } = context;
   const ids = unindexedPackIds(state, listing);
   if (ids.length === 0 || acceptsOlderState !== false) return undefined;
-  const known = [backend.location, rememberedId(config)] as const;
+  const known = memoryKey(context, repository);
   const written = memory?.writtenPacks(...known);
   const others = ids.filter((id) => written?.has(id) !== true);
   if (others.length === 0) return undefined;
   const seen = memory?.recall(...known);
   const nowMs = wallClockMs();
   const firstSeenMs = seen === undefined ? Infinity : Math.min(nowMs, timeOf(seen.firstSeen));
-  const listed = await files.list('packs');
+  const listed = await repository.files.list('packs');
   const times = new Map(listed.map(({ name, modifiedMs }) => [baseName(name), modifiedMs]));
   const clocks = { nowMs, aheadMs: backend.clockAheadMs?.() ?? 0 };
   const ends = new Map(others.map((id) => [id, endOfGrace(times.get(id), firstSeenMs, clocks)]));

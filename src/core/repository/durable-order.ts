@@ -30,7 +30,7 @@ type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
 /** Makes a manifest, given the ids of the snapshots that are committed with it and before it. */
 type MakeManifest = (ids: readonly string[]) => Uint8Array;
 type Committed = { readonly id: string; readonly bytes: Uint8Array };
-/** A condemnation that is written and not yet in force. */
+/** A condemnation that is not yet in force. */
 export type PreparedCondemnation = { readonly id: string; readonly file: StagedFile };
 /** Writes the bytes of a new file in any number of pieces. */
 type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
@@ -48,13 +48,13 @@ type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
  */
 export class DurableOrder implements PackSink {
   readonly packsAtOnce: number | undefined;
-  readonly onNaming: PackSink['onNaming'];
+  readonly packNotes: PackSink['packNotes'];
   readonly #backend: Backend;
   readonly #seals: Seals;
 
-  constructor({ backend, seals, onNaming }: FilePlace & Pick<PackSink, 'onNaming'>) {
+  constructor({ backend, seals, packNotes }: FilePlace & Pick<PackSink, 'packNotes'>) {
     this.packsAtOnce = backend.packsAtOnce;
-    this.onNaming = onNaming;
+    this.packNotes = packNotes;
     this.#backend = backend;
     this.#seals = seals;
   }
@@ -68,6 +68,7 @@ export class DurableOrder implements PackSink {
     await this.#backend.barrier();
     const bytes = this.#seals.seal('segments', encodeSegment(packs, randomBytes(NONCE_BYTES)));
     const id = sha256(bytes);
+    this.packNotes?.onIndexing(packs.map((pack) => pack.id));
     await this.#backend.publish(segmentName(id), bytes);
     // When this fails the segment stays: another process may have opened the repository with it by now.
     await this.#backend.barrier();
@@ -108,10 +109,7 @@ export class DurableOrder implements PackSink {
     }
   }
 
-  /**
-   * Second copies of committed manifests, by snapshot id. `verify` runs right before each and stops it by throwing: of a
-   * snapshot that others have reclaimed meanwhile a copy would say that it is lost.
-   */
+  /** Second copies of manifests, by id. `verify` runs right before each: a copy says that a reclaimed snapshot is lost. */
   async copyManifests(manifests: ReadonlyMap<string, Uint8Array>, verify: Verify): Promise<void> {
     await this.#backend.barrier();
     for (const [id, bytes] of manifests) {

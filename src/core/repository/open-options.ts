@@ -1,4 +1,5 @@
 import type { WorkLimits } from '../util/work-limits.ts';
+import type { PackNotes } from '../store/pack-writer.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import type { AccessOptions } from './access.ts';
@@ -15,8 +16,7 @@ export interface OpenRepositoryOptions extends AccessOptions {
   readonly onDamagedCheckpoint?: ((name: string, reason: string) => void) | undefined;
   /** Sizes of the blocks, packs and segments to be written. Existing ones may have any size. */
   readonly storeSizes?: StoreSizes | undefined;
-  /** Called with the id of each pack that this process writes, right before it gets its name. */
-  readonly onNaming?: ((packId: string) => void) | undefined;
+  readonly packNotes?: PackNotes | undefined;
   /** Reads the chunks that other domains keep. Default: they cannot be read. */
   readonly fetchBorrowed?: FetchBorrowed | undefined;
   /** How much of the machine to use. */

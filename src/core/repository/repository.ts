@@ -78,7 +78,7 @@ export class Repository {
   private constructor(
     made: OpenedConfig &
       PlacedPacks &
-      Pick<OpenRepositoryOptions, 'signal' | 'threads' | 'onDamagedCheckpoint' | 'fetchBorrowed' | 'onNaming'> & {
+      Pick<OpenRepositoryOptions, 'signal' | 'threads' | 'onDamagedCheckpoint' | 'fetchBorrowed' | 'packNotes'> & {
         readonly hasher: ChunkHasher;
         readonly lock: RepositoryLock | undefined;
       } & Pick<Repository, 'sizes' | 'work'>,
@@ -115,7 +115,7 @@ export class Repository {
    * that without the zstd library: it looks like damage.
    */
   static async open(options: OpenRepositoryOptions): Promise<Repository> {
-    const { backend, signal, threads, onDamagedCheckpoint, fetchBorrowed, onNaming } = options;
+    const { backend, signal, threads, onDamagedCheckpoint, fetchBorrowed, packNotes } = options;
     const { storeSizes: sizes = DEFAULT_STORE_SIZES } = options;
     const work = new WorkSizes(options.limits);
     openZstd();
@@ -131,7 +131,7 @@ export class Repository {
       const opened = lock === undefined ? first : await currentConfig(first, readConfig);
       const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
       const placed = await placePacks(backend, { ...opened, ...opened.config }, options);
-      const given = { signal, sizes, work, threads, onDamagedCheckpoint, fetchBorrowed, onNaming };
+      const given = { signal, sizes, work, threads, onDamagedCheckpoint, fetchBorrowed, packNotes };
       return new Repository({ ...opened, ...placed, ...given, hasher, lock });
     } catch (error) {
       await lock?.release().catch(() => undefined);

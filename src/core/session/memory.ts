@@ -35,9 +35,10 @@ export interface RepositoryMemory {
   forgetPlace(place: string): void;
   /** Remembers that this machine writes a pack. */
   noteWritten(place: string, repositoryId: string, packId: string): void;
-  /** Returns the ids of the packs that this machine has written since the last call of `forgetWritten`. */
+  /** Returns the ids of the packs that this machine has written and not forgotten. */
   writtenPacks(place: string, repositoryId: string): ReadonlySet<string>;
-  forgetWritten(place: string, repositoryId: string): void;
+  /** Default: forgets all of them. */
+  forgetWritten(place: string, repositoryId: string, packIds?: readonly string[]): void;
 }
 
 /** What shows that the state of a repository is older than one that this machine has seen. */

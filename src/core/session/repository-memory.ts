@@ -103,6 +103,14 @@ export function rememberedId({ encryption, repositoryId }: Repository['config'])
   return encryption === undefined ? plainId(repositoryId) : repositoryId;
 }
 
+/** Where the memory has what it knows of a repository: the first arguments of its methods. */
+export function memoryKey(
+  { backend }: Pick<Remembering, 'backend'>,
+  { config }: Pick<Repository, 'config'>,
+): readonly [place: string, repositoryId: string] {
+  return [backend.location, rememberedId(config)];
+}
+
 function plainId(repositoryId: string): string {
   return `plain-${repositoryId}`;
 }

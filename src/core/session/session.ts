@@ -14,7 +14,7 @@ import type { BorrowedChunkReader } from './extension.ts';
 import { groupReporter } from './group-reporter.ts';
 import { assertPermitted, mayRemove } from './permissions.ts';
 import type { Access } from './permissions.ts';
-import { assertNotReplaced, rememberEncrypted, rememberedId, withRecovery } from './repository-memory.ts';
+import { assertNotReplaced, memoryKey, rememberEncrypted, withRecovery } from './repository-memory.ts';
 import { RepositoryWatch } from './repository-watch.ts';
 import { assertPasswordUsed, unlockerOf } from './unlock.ts';
 
@@ -116,8 +116,10 @@ async function openSession(context: OperationContext, access: Access): Promise<S
     storeSizes,
     limits,
     threads,
-    onNaming: (packId) =>
-      context.memory?.noteWritten(context.backend.location, rememberedId(repository.config), packId),
+    packNotes: {
+      onNaming: (packId) => context.memory?.noteWritten(...memoryKey(context, repository), packId),
+      onIndexing: (packIds) => context.memory?.forgetWritten(...memoryKey(context, repository), packIds),
+    },
   });
   const session = new Session(context, access, { repository, keyId: config?.keyId, borrowed });
   try {

@@ -19,8 +19,15 @@ export interface PackSink {
   create(kind: ChunkKind): Promise<StagedFile>;
   /** How many packs with contents of files are worth publishing at once. Default: one after the other. */
   readonly packsAtOnce?: number | undefined;
-  /** Called with the id of a pack right before it gets its name. */
-  readonly onNaming?: ((packId: string) => void) | undefined;
+  readonly packNotes?: PackNotes | undefined;
+}
+
+/** Learns of what happens to new packs, each time right before it does. */
+export interface PackNotes {
+  /** A pack gets its name. */
+  readonly onNaming: (packId: string) => void;
+  /** A segment lists packs. From then on, what others write may rely on them. */
+  readonly onIndexing: (packIds: readonly string[]) => void;
 }
 
 /**
@@ -101,7 +108,7 @@ export class PackWriter {
 
   async #publish(file: StagedFile, pack: PackContents): Promise<void> {
     try {
-      this.#sink.onNaming?.(pack.id);
+      this.#sink.packNotes?.onNaming(pack.id);
       await file.publish(packName(pack.id));
       this.#onPack(pack);
     } catch (error) {

@@ -64,6 +64,7 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
         const isSelection = selectors.length > 0 || Object.keys(filter).length > 0;
         assertNewFits(flags, isSelection);
         assertAgeFits(flags, isSelection);
+        const where = { isRemote: context.backend.localDirectory === undefined };
         if (!flags.key) {
           if (isSelection) {
             throw new UsageError('--no-key cannot be restricted to snapshots: which files they need is encrypted');
@@ -73,7 +74,7 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
             import('./report.ts'),
           ]);
           const found = await checkStorage(context, omitUndefined({ readData }));
-          reportStorageCheck(output, found);
+          reportStorageCheck(output, found, where);
           return exitCodeOfCheck(found);
         }
         const [{ check }, { exitCodeOfCheck, reportCheck }, { rememberCheck }, { recallReadPacks, rememberReadPacks }] =
@@ -91,7 +92,7 @@ export function defineCheck(program: Command, runner: CommandRunner): void {
         const result = await check(context, options);
         if (flags.new === true) rememberReadPacks({ ...place, ...result }, result.packIds, result.soundIds);
         if (!result.isSelection) rememberCheck(checksDirectory, result.repositoryId, lastCheckOf(result));
-        reportCheck(output, result);
+        reportCheck(output, result, where);
         return exitCodeOfCheck(result);
       }),
     );

@@ -8,8 +8,13 @@ import type { Output } from '../../console/output/output.ts';
 import { countNoun, formatCount, formatPercent } from '../../console/output/words.ts';
 import { findingFields, formatFindings, whatHelps } from '../../console/reports/finding-lines.ts';
 
+interface Where {
+  /** Whether the repository is on another machine. */
+  readonly isRemote: boolean;
+}
+
 /** Reports the findings of `check`. They are results, so they go to stdout, even with `--quiet`. */
-export function reportCheck(output: Output, result: CheckResult): void {
+export function reportCheck(output: Output, result: CheckResult, where: Where): void {
   const errorCount = reportFindings(output, result.findings, {
     snapshots_checked: result.snapshotsChecked,
     chunks_checked: result.chunksChecked,
@@ -32,6 +37,7 @@ export function reportCheck(output: Output, result: CheckResult): void {
   if (result.foreignNames.length > 0) output.remark(describeForeign(result.foreignNames));
   if (errorCount > 0) {
     output.line(`${countNoun(errorCount, 'error')} found`);
+    if (where.isRemote && hasDamage(result.findings)) output.line(SAME_TWICE);
     const helps = whatHelps(result.findings);
     if (result.offlineGroups.length > 0) output.line(describeOffline(result.offlineGroups));
     else {
@@ -109,7 +115,7 @@ function describeProof(result: CheckResult): string {
 }
 
 /** The same for `check --no-key`, with what it cannot see. */
-export function reportStorageCheck(output: Output, result: StorageCheckResult): void {
+export function reportStorageCheck(output: Output, result: StorageCheckResult, where: Where): void {
   const { filesChecked, packsChecked, bytesRead, checkpointsUnverified } = result;
   const errorCount = reportFindings(output, result.findings, {
     no_key: true,
@@ -130,9 +136,17 @@ export function reportStorageCheck(output: Output, result: StorageCheckResult): 
     );
   if (errorCount > 0) {
     output.line(`${countNoun(errorCount, 'error')} found`);
+    if (where.isRemote && hasDamage(result.findings)) output.line(SAME_TWICE);
     output.line('`ldm check` without --no-key shows which files of which snapshots are affected.');
   } else output.remark('no errors found in the files that are there');
   output.remark(NOT_SEEN);
+}
+
+const SAME_TWICE =
+  'What is damaged gave the same wrong bytes twice. If a cache, a proxy or the server itself damages data on the way, what is stored may be sound: before `ldm repair`, run `ldm check --no-key` on the machine that stores it, or check over another connection.';
+
+function hasDamage(findings: readonly Finding[]): boolean {
+  return findings.some(({ kind, severity }) => severity === 'error' && kind.endsWith('-damaged'));
 }
 
 const NOT_SEEN =

@@ -7,6 +7,8 @@ import { describeNotice } from '../../../src/console/reports/notice-text.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
+import type { OperationContext } from '../../../src/core/session/context.ts';
+import type { RepositoryMemory } from '../../../src/core/session/memory.ts';
 import { firstSight } from '../../../src/core/session/repository-memory.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
@@ -29,6 +31,14 @@ async function mixedDays(encryption: 'always' | 'never'): Promise<{ scene: Scene
   const today = scene.keepSmallFiles();
   scene.putSmallFiles(yesterday);
   return { scene, today, ids };
+}
+
+/** Has a machine know the repository for more than a week. Returns the name under which it is remembered. */
+async function knowForLong(context: OperationContext, memory: RepositoryMemory): Promise<string> {
+  const id = await rememberedIdOf(context);
+  const since = new Date(Date.now() - 8 * DAY_MS).toISOString();
+  memory.update(context.backend.location, id, (seen = firstSight()) => ({ ...seen, firstSeen: since }));
+  return id;
 }
 
 test.each(['never', 'always'] as const)(
@@ -124,9 +134,7 @@ test('what an interrupted backup of another machine has left ends no reclaiming 
   const context = scene.context(memory);
   await initRepository(context, { encryption: 'never' });
   const first = await scene.backUp(context);
-  const id = await rememberedIdOf(context);
-  const since = new Date(Date.now() - 8 * DAY_MS).toISOString();
-  memory.update(context.backend.location, id, (seen = firstSight()) => ({ ...seen, firstSeen: since }));
+  const id = await knowForLong(context, memory);
   const others = await scene.leavePacks(newMemory());
   const own = await scene.leavePacks(memory);
   const { compaction } = await deleteSnapshots(context, { selectors: [first] });
@@ -138,6 +146,28 @@ test('what an interrupted backup of another machine has left ends no reclaiming 
   expect(scene.packs()).toEqual(others.toSorted());
   expect([...memory.writtenPacks(context.backend.location, id)]).toEqual([]);
 });
+
+test.each(['index/', 'snapshots/', 'index/commit', 'manifests.bak/'])(
+  'what a backup of this machine has left stays from %s on: others may rely on it',
+  async (directory) => {
+    const scene = new Scene('never');
+    const [memory, other] = [newMemory(), newMemory()];
+    await initRepository(scene.context(memory), { encryption: 'never' });
+    await scene.backUp(scene.context(memory));
+    await knowForLong(scene.context(memory), memory);
+    const yesterday = scene.keepSmallFiles();
+    const left = await scene.leavePacks(memory, `-> ${directory}`);
+    expect(left.length).toBeGreaterThan(0);
+    const today = await scene.backUp(scene.context(other));
+    const small = scene.keepSmallFiles();
+    scene.putSmallFiles(yesterday);
+    expect(await compact(scene.context(memory))).toMatchObject({ packsRemoved: 0, staying: { isAllKept: false } });
+    expect(scene.packs()).toEqual(expect.arrayContaining(left));
+    scene.putSmallFiles(small);
+    const options = { selectors: [today], readData: true } as const;
+    expect((await check(scene.context(undefined), options)).findings).toEqual([]);
+  },
+);
 
 test.each(['removed', 'damaged'])('packs of this machine stay, too, if what it has seen is %s', async (how) => {
   const scene = new Scene('never');

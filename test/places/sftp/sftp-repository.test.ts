@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 
@@ -53,6 +53,27 @@ describe('a repository on an SFTP server', () => {
     await expectSuccess('copy', '--to', 'repository');
     await expectSuccess('delete', 'latest');
     expect(await expectSuccess('compact')).toContain('packs       0 before');
+  });
+
+  it('may be sound although a check finds it damaged, which says so', async () => {
+    const { directory, run } = await makeRemote(serverWithoutExtensions());
+    for (const args of [
+      ['init', '--no-encryption'],
+      ['backup', 'source'],
+    ])
+      expect(await run(args)).toMatchObject({ code: 0 });
+    const packs = join(directory, 'remote/packs');
+    const [name] = readdirSync(packs, { recursive: true, encoding: 'utf8' }).filter((each) => each.length > 64);
+    const bytes = readFileSync(join(packs, name!));
+    bytes[20]! ^= 1;
+    writeFileSync(join(packs, name!), bytes);
+    const doubt = 'gave the same wrong bytes twice. If a cache, a proxy or the server itself';
+    for (const args of [['--read-data'], ['--no-key']]) {
+      const remote = await run(['check', ...args]);
+      expect(remote).toMatchObject({ code: 4, stdout: expect.stringContaining(doubt) });
+      const local = await run(['check', ...args, '-r', 'remote']);
+      expect(local).toMatchObject({ code: 4, stdout: expect.not.stringContaining(doubt) });
+    }
   });
 
   it('outlives a server that is killed again and again', async () => {

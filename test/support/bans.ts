@@ -12,7 +12,10 @@ export interface Ban {
 export const sources: RegExp = /^src\//;
 const DATA = 'advice with a code, or a notice or result that a report describes: a library has no commands';
 const commands = readdirSync(join(import.meta.dirname, '../../src/verbs')).filter((name) => !name.includes('-'));
-/** The code that knows the command line, which programs that use ldm as a library do not run: what uses the console. */
+/**
+ * The code that knows the command line, which programs that use ldm as a library do not run: what uses the console, and
+ * the page, which has commands to copy.
+ */
 const ofCommandLine = new RegExp(`^src/(cli|console|ui/page|verbs/completion)/|^(${usersOfConsole().join('|')})$`);
 
 function usersOfConsole(): string[] {

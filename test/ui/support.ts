@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 
@@ -6,6 +7,7 @@ import { onTestFinished } from 'vitest';
 import type { Answers } from '../../src/ui/api.ts';
 import { startUi } from '../../src/ui/server/start-ui.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
+import type { TestRepository } from '../support/test-repository.ts';
 
 /** What a server answered. */
 export interface RawAnswer {
@@ -70,4 +72,31 @@ export async function servePage(context: OperationContext, idleMs = 0): Promise<
   };
   onTestFinished(close);
   return new ServedPage(served.address, failures, { close, ended: async () => served.ended() });
+}
+
+/** The key of a path, of which each character is a byte. */
+export function keyOf(path: string): string {
+  return Buffer.from(path, 'latin1').toString('base64url');
+}
+
+/** Writes a file of the source. */
+export function write(
+  { source }: TestRepository,
+  name: string | Buffer,
+  content: string | Uint8Array = 'content',
+): void {
+  writeFileSync(Buffer.concat([Buffer.from(`${source}/`), Buffer.from(name as string)]), content);
+}
+
+/** What serves a page, and names a path in the newest snapshot. */
+interface ServedNewest {
+  readonly page: ServedPage;
+  readonly snapshot: string;
+  readonly at: (path: string) => { readonly snapshot: string; readonly path: string };
+}
+
+export async function serveNewest(context: OperationContext): Promise<ServedNewest> {
+  const page = await servePage(context);
+  const { id: snapshot } = await page.ask('timeline');
+  return { page, snapshot, at: (path) => ({ snapshot, path: keyOf(path) }) };
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
 /** Where the page is: `#/browse?snapshot=...`. Links and the buttons of the browser change it. */
 interface Route {
@@ -8,18 +8,18 @@ interface Route {
 
 export const route: { value: Route } = { value: currentRoute() };
 
-/** For the outermost component: draws all of the page again when the address changes. */
+let redraw: () => void = () => undefined;
+
+addEventListener('hashchange', () => {
+  route.value = currentRoute();
+  redraw();
+});
+
+/** For the outermost component, which is drawn again with all of the page when the address changes. */
 export function useRoute(): Route {
-  const [shown, setShown] = useState(route.value);
-  useEffect(() => {
-    const change = (): void => {
-      route.value = currentRoute();
-      setShown(route.value);
-    };
-    addEventListener('hashchange', change);
-    return () => removeEventListener('hashchange', change);
-  }, []);
-  return shown;
+  const [, setDrawn] = useState(route.value);
+  redraw = () => setDrawn(route.value);
+  return route.value;
 }
 
 export function link(name: string, parameters: Readonly<Record<string, string>> = {}): string {

@@ -1,5 +1,4 @@
 import { formatPermissions } from '../../console/reports/ls-report.ts';
-import { textOf } from '../../index.ts';
 import type { TreeEntry } from '../../index.ts';
 import type { EntryRow } from '../api/browse.ts';
 import { namedOf } from './parameters.ts';
@@ -14,9 +13,9 @@ export function entryRowOf(entry: TreeEntry): EntryRow {
     ...named,
     ...(Number.isNaN(modified.getTime()) ? {} : { time: modified.toISOString() }),
     mode: formatPermissions(entry),
-    owner: `${user === '' ? uid : textOf(user)}:${group === '' ? gid : textOf(group)}`,
+    owner: `${user === '' ? uid : namedOf(user).text}:${group === '' ? gid : namedOf(group).text}`,
     ...(type === 'file' ? { bytes: entry.sizeBytes } : {}),
-    ...(type === 'symlink' ? { target: textOf(entry.linkTarget) } : {}),
+    ...(type === 'symlink' ? { target: namedOf(entry.linkTarget).text } : {}),
     ...(entry.changedWhileRead ? { isUnstable: true } : {}),
   };
 }

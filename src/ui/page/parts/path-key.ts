@@ -1,3 +1,5 @@
+import { quote } from './command-line.ts';
+
 /**
  * Keys of paths have their bytes in base64url. Here, a path is a string with one character for each byte: it can be cut
  * and joined, and bytes that are no text stay as they are.
@@ -43,9 +45,8 @@ const UNREADABLE = /[\p{Cc}\p{Cf}\u2028\u2029\ufffd]/u;
 
 /** Quotes the bytes of a word for a shell: where they are no readable text, with escapes, as in bash, zsh and ksh. */
 export function quoteBytes(bytes: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(bytes)) return bytes;
   const text = textOfBytes(bytes);
-  if (!UNREADABLE.test(text)) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  if (!UNREADABLE.test(text)) return quote(text);
   const escaped = bytes.replaceAll(/[^ -~]|['\\]/g, (byte) => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`);
   return `$'${escaped}'`;
 }

@@ -7,15 +7,9 @@ import { link, route } from '../../route.ts';
 import { shown } from '../../words.ts';
 import { FileView } from './file-view.ts';
 import { Listing, ROWS_ASKED, useWindow } from './listing.ts';
+import type { Place } from './place.ts';
 import { Timeline } from './timeline.ts';
 import { Tree } from './tree.ts';
-
-/** A path in a snapshot. */
-export interface Place {
-  readonly snapshot: string;
-  /** From the root of the snapshot, as a key. */
-  readonly path: string;
-}
 
 /** The directories and files of a snapshot, and of those before and after it. */
 export function Browse(): VNode {

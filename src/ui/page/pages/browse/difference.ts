@@ -4,7 +4,7 @@ import { useCallback } from 'preact/hooks';
 import type { DifferenceAnswer, VersionRow } from '../../../api/browse.ts';
 import { Answered, useAnswer } from '../../parts/answered.ts';
 import { shownText, time } from '../../words.ts';
-import type { Place } from './browse.ts';
+import type { Place } from './place.ts';
 
 interface DifferenceProps {
   readonly place: Place;

@@ -5,7 +5,7 @@ import type { EntryRow, VersionRow, VersionsAnswer } from '../../../api/browse.t
 import { Answered, useAnswer } from '../../parts/answered.ts';
 import { link } from '../../route.ts';
 import { bytes, count, countNoun, shown, time } from '../../words.ts';
-import type { Place } from './browse.ts';
+import type { Place } from './place.ts';
 import { Difference } from './difference.ts';
 import { Preview } from './preview.ts';
 import { Takeaway } from './takeaway.ts';

@@ -5,7 +5,7 @@ import type { DirectoryAnswer, EntryRow } from '../../../api/browse.ts';
 import { joinKeys } from '../../parts/path-key.ts';
 import { link } from '../../route.ts';
 import { bytes, count, shown, time } from '../../words.ts';
-import type { Place } from './browse.ts';
+import type { Place } from './place.ts';
 import { Takeaway } from './takeaway.ts';
 
 /** How many rows are asked for, and so are in the document. */

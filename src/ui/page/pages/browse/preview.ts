@@ -5,7 +5,7 @@ import type { EntryRow, PreviewAnswer } from '../../../api/browse.ts';
 import { ask } from '../../ask.ts';
 import { Answered, useAnswer } from '../../parts/answered.ts';
 import { bytes, shown, shownText } from '../../words.ts';
-import type { Place } from './browse.ts';
+import type { Place } from './place.ts';
 
 /** A browser has all of a picture or PDF in memory. */
 const BLOB_MAX_BYTES = 64 * 1024 * 1024;

@@ -7,7 +7,7 @@ import { useAnswer } from '../../parts/answered.ts';
 import { CommandLine } from '../../parts/command-line.ts';
 import { bytesOfKey, quoteBytes } from '../../parts/path-key.ts';
 import { shortId } from '../../words.ts';
-import type { Place } from './browse.ts';
+import type { Place } from './place.ts';
 
 interface TakeawayProps {
   readonly place: Place;

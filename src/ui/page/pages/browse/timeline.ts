@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { TimelineAnswer } from '../../../api/browse.ts';
 import { link } from '../../route.ts';
 import { count, shortId, shown, time } from '../../words.ts';
-import type { Place } from './browse.ts';
+import type { Place } from './place.ts';
 
 interface TimelineProps {
   readonly timeline: TimelineAnswer;

@@ -6,7 +6,7 @@ import { Answered, useAnswer } from '../../parts/answered.ts';
 import { joinKeys, keysAbove } from '../../parts/path-key.ts';
 import { link } from '../../route.ts';
 import { count, shown } from '../../words.ts';
-import type { Place } from './browse.ts';
+import type { Place } from './place.ts';
 
 /** As the server takes them. */
 const OPEN_MAX = 100;

@@ -99,7 +99,7 @@ describe('the search of the page', () => {
     await backup();
     const page = await servePage(context);
     await expect(page.ask('search', { words: '[' })).rejects.toThrow(/400: .*\[/);
-    await expect(page.ask('search')).rejects.toThrow('400: a pattern is empty');
+    await expect(page.ask('search')).rejects.toThrow('400: there are no words');
     expect(page.failures).toEqual([]);
     const repository = new CurrentRepository(context);
     const answer = answerSearch(repository, new URLSearchParams({ words: 'x' }), AbortSignal.abort());

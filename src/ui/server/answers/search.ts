@@ -1,4 +1,4 @@
-import { findEntries } from '../../../index.ts';
+import { UsageError, findEntries } from '../../../index.ts';
 import type { ByteString, FindVisitor, FoundEntry, SnapshotListing } from '../../../index.ts';
 import type { SearchAnswer, SearchRow } from '../../api/search.ts';
 import type { CurrentRepository } from '../current-repository.ts';
@@ -14,7 +14,9 @@ export async function answerSearch(
   parameters: URLSearchParams,
   signal: AbortSignal,
 ): Promise<SearchAnswer> {
-  const patterns = [patternOf(parameters.get('words') ?? '')];
+  const words = parameters.get('words') ?? '';
+  if (words === '') throw new UsageError('there are no words to search for');
+  const patterns = [patternOf(words)];
   const newestMs = await repository.read(async ({ snapshots }) => newestOfGroups(snapshots));
   return await repository.run(async (context) => {
     const found = new FoundPaths();

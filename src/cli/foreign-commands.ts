@@ -5,7 +5,7 @@ const NO_CONNECTION = 'Name the repository with -r or LDM_REPOSITORY; there is n
 const UNLOCKED = 'There is nothing to unlock: abandoned locks are recognized.';
 const PASSWORDS = 'Use `ldm key` for the passwords of a repository.';
 const UPDATE = 'Update ldm as you installed it, with npm; `ldm version` prints which version this is.';
-const BROWSE = 'Use `ldm mount` to see all snapshots as directories, in any file manager; ldm has no web interface.';
+const BROWSE = 'Use `ldm ui` for a page in the browser, or `ldm mount` to see all snapshots as directories.';
 const REMOVE = 'Use `ldm delete` for snapshots, or `ldm rewrite --exclude` for files in them.';
 
 /** What to use instead of a command that another backup tool has, or that people try, and ldm does not have. */
@@ -79,7 +79,6 @@ export const FOREIGN_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['sync-to', 'Use `ldm copy` to copy snapshots to another repository.'],
   ['test', 'Use `ldm check`.'],
   ['transfer', 'Use `ldm copy`.'],
-  ['ui', BROWSE],
   ['umount', 'Use `fusermount3 -u`, or end `ldm mount` with Ctrl+C.'],
   ['unlock', UNLOCKED],
   ['unmount', 'Use `fusermount3 -u`, or end `ldm mount` with Ctrl+C.'],

@@ -29,7 +29,6 @@ test('an append-only repository is named so, and what removes needs an option', 
   const run = await makeRepository('--append-only');
   for (const args of [
     ['delete', 'latest'],
-    ['delete', '-n', 'latest'],
     ['undelete', 'latest'],
     ['forget', '--keep-last', '1'],
     ['tag', '--add', 'x', 'latest'],
@@ -48,8 +47,16 @@ test('an append-only repository is named so, and what removes needs an option', 
         'Nothing was changed. If you are allowed to do this, repeat the command with --override-append-only.\n',
     });
   }
-  for (const args of [['backup', 'source'], ['snapshots'], ['stats'], ['check'], ['check', '--no-key']])
-    expect({ args, ...(await run(args)) }).toMatchObject({ args, code: 0, stderr: '' });
+  const reading = [
+    ['backup', 'source'],
+    ['snapshots'],
+    ['stats'],
+    ['check'],
+    ['check', '--no-key'],
+    ['delete', '-n', 'latest'],
+    ['forget', '-n', '--keep-last', '1'],
+  ];
+  for (const args of reading) expect({ args, ...(await run(args)) }).toMatchObject({ args, code: 0, stderr: '' });
   const deletions = [
     ['delete', 'latest', '--no-reclaim'],
     ['undelete', 'latest'],

@@ -1,7 +1,7 @@
-import { treemapSquarify } from 'd3-hierarchy';
-import type { HierarchyRectangularNode } from 'd3-hierarchy';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { squarify } from './squarify.ts';
+import type { Box } from './squarify.ts';
 import { useWidth } from './width.ts';
 
 interface Tile {
@@ -28,30 +28,18 @@ export function Treemap({ label, tiles }: { label: string; tiles: readonly Tile[
       width === 0
         ? ''
         : html`<svg role="group" aria-label=${label} width=${width} height=${HEIGHT}>
-            ${layOut(tiles, width).map((laid) => html`<${TileBox} key=${laid.data.key} ...${laid} />`)}
+            ${squarify(
+              tiles.filter(({ value }) => value > 0),
+              width,
+              HEIGHT,
+            ).map((laid) => html`<${TileBox} key=${laid.data.key} ...${laid} />`)}
           </svg>`
     }
   </div>`;
 }
 
-interface LaidTile {
-  readonly data: Tile;
-  readonly x0: number;
-  readonly x1: number;
-  readonly y0: number;
-  readonly y1: number;
-}
-
-function layOut(tiles: readonly Tile[], width: number): LaidTile[] {
-  const children = tiles.filter(({ value }) => value > 0).map((data) => ({ data, value: data.value }));
-  const value = children.reduce((sum, tile) => sum + tile.value, 0);
-  // It reads only these fields, and adds the places to the tiles.
-  treemapSquarify({ value, children } as unknown as HierarchyRectangularNode<Tile>, 0, 0, width, HEIGHT);
-  return children as unknown as LaidTile[];
-}
-
 /** A nested picture, which cuts off what is too long. */
-function TileBox({ data, x0, x1, y0, y1 }: LaidTile): VNode {
+function TileBox({ data, x0, x1, y0, y1 }: Box<Tile>): VNode {
   const { name, size, link } = data;
   const [left, top] = [Math.round(x0), Math.round(y0)];
   const width = Math.max(1, Math.round(x1) - left - GAP);

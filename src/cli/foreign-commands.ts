@@ -71,7 +71,7 @@ export const FOREIGN_COMMANDS: ReadonlyMap<string, string> = new Map([
   ['save', BACKUP],
   ['search', 'Use `ldm find`.'],
   ['self-update', UPDATE],
-  ['server', 'Use `ldm serve`, which clients reach over SSH. ldm has no web interface.'],
+  ['server', 'Use `ldm serve`, which clients reach over SSH, or `ldm ui` for a page in the browser.'],
   ['show-config', 'Use `ldm doctor`, or `ldm stats`.'],
   ['size', 'Use `ldm du`, or `ldm stats`.'],
   ['snapshot', 'Use `ldm backup` to make a snapshot, and `ldm snapshots` to list them.'],

@@ -22,7 +22,7 @@ describe('wrong usage', () => {
     [['ls'], '<snapshot[:path]> is missing'],
     [['restore', 'latest', '-t'], '--target needs a value: <directory>'],
     [['snapshots', '--since', 'noon'], "--since cannot be 'noon'"],
-    [['webdav'], 'Use `ldm mount`'],
+    [['webdav'], 'Use `ldm ui`'],
     [['self-update'], 'Update ldm as you installed it'],
     [
       ['restore', 'latest', '--overwrite', 'maybe'],

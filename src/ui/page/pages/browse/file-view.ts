@@ -34,7 +34,7 @@ export function FileView({ place, entry }: FileViewProps): VNode {
 function Facts({ entry }: { entry: EntryRow }): VNode {
   const facts = {
     Type: entry.type.replace('-', ' '),
-    Size: entry.bytes === undefined ? '' : `${bytes(entry.bytes)} (${countNoun(entry.bytes, 'byte')})`,
+    Size: entry.bytes === undefined ? '' : sizeOf(entry.bytes),
     Modified: entry.time === undefined ? '' : time(entry.time),
     Mode: entry.mode ?? '',
     Owner: entry.owner ?? '',
@@ -109,4 +109,8 @@ function Version({ row, place, onCompare }: VersionsProps & { row: VersionRow })
       }
     </td>
   </tr>`;
+}
+
+function sizeOf(size: number): string {
+  return size < 1024 ? countNoun(size, 'byte') : `${bytes(size)} (${countNoun(size, 'byte')})`;
 }

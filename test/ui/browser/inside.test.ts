@@ -25,11 +25,13 @@ describe('the page about the filter in a browser', () => {
       await figure(`${rate < 0.1 ? rate.toPrecision(2) : rate.toFixed(1)} % measured`);
       await tab.getByText('Counters by value as a table').click();
       const counters = tab.getByRole('table', { name: /Counters by value/ }).getByRole('row');
+      await counters.nth(1).waitFor();
       expect(await counters.count()).toBeGreaterThanOrEqual(2 + filter.counterMax);
       const zeros = filter.counterHistogram[0]!.toLocaleString('en-US');
       expect(await counters.nth(1).innerText()).toMatch(new RegExp(`^0\\s+${zeros}\\s+`));
       await tab.getByText('Chains by length as a table').click();
       const chains = tab.getByRole('table', { name: /Chains by length/ }).getByRole('row');
+      await chains.nth(1).waitFor();
       const { walkedChains, savedChains } = filter;
       expect(await chains.nth(1).innerText()).toMatch(
         new RegExp(`^1\\s+${walkedChains.histogram[1]}\\s+${savedChains.histogram[1]}$`),

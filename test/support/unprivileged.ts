@@ -7,6 +7,7 @@ import { backup } from '../../src/verbs/backup/backup.ts';
 import { initRepository } from '../../src/core/creating/init.ts';
 import { restore } from '../../src/verbs/restore/restore.ts';
 import { withTemporaryDirectory } from './temp-directory.ts';
+import { threadsOfTests } from './test-threads.ts';
 
 export const NOBODY = 65_534;
 
@@ -54,5 +55,10 @@ async function loadEverything(): Promise<void> {
     await backup(context, { sources: [source], cwd: '/', exclude: ['nothing'] });
     await restore(context, { selector: 'latest', target: join(directory, 'target') });
   });
+  // So are the threads, which read their program.
+  const threads = threadsOfTests();
+  threads.prepare();
+  const raw = new Uint8Array(1);
+  await Promise.all(Array.from({ length: 16 }, async () => threads.run({ name: 'compress', raw, level: 1 })));
   isLoaded = true;
 }

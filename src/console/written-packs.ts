@@ -3,8 +3,9 @@ import { isId } from '../core/format/layout.ts';
 
 /*
  * The file of packs that this machine has written and that no segment lists. Commands add lines without a lock: the id of
- * a pack, and later the same with a sign before it that takes it back. Each pack has the inode number of the file after it:
- * in a copy that was restored from a backup, packs may not be taken back that are needed since.
+ * a pack, and later the same with a sign before it that takes it back. Each pack has the inode number and the birth time of
+ * the file after it: in a copy that was restored from a backup, packs may not be taken back that are needed since. On a new
+ * disk, the copy may well get the same inode number.
  */
 
 const TAKEN_BACK = '-';
@@ -40,7 +41,8 @@ export function takeBack(path: string, packIds: readonly string[]): true {
 }
 
 function markOf(descriptor: number): string {
-  return ` ${fstatSync(descriptor).ino}`;
+  const { ino, birthtimeNs } = fstatSync(descriptor, { bigint: true });
+  return ` ${ino}-${birthtimeNs}`;
 }
 
 function withFile<T>(path: string, flags: 'a' | 'r', act: (descriptor: number) => T): T {

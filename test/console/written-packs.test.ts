@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync } from 'node:fs';
+import { appendFileSync, cpSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -42,4 +42,11 @@ test('a restored copy of the file counts for nothing: what it has may be needed 
   addWritten(`${path}.copy`, idOf(2));
   expect([...readWritten(path)]).toEqual([idOf(1)]);
   expect([...readWritten(`${path}.copy`)]).toEqual([idOf(2)]);
+});
+
+test('a file that was made at another time counts for nothing, even if it got the same inode number', () => {
+  const path = join(memoryDirectory(), 'notes.packs');
+  addWritten(path, idOf(1));
+  appendFileSync(path, `${idOf(2)} ${statSync(path).ino}-1\n${idOf(3)} ${statSync(path).ino}\n`);
+  expect([...readWritten(path)]).toEqual([idOf(1)]);
 });

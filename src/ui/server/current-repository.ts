@@ -30,8 +30,7 @@ export class CurrentRepository {
   /** Reads what is stored now. */
   async read<T>(work: (reader: RepositoryReader) => Promise<T>): Promise<T> {
     try {
-      const open = await this.#current();
-      return await this.#use(open, work);
+      return await this.readWithoutLock(work);
     } catch (error) {
       if (!mayBeOutdated(error)) throw error;
       await this.#replace();
@@ -46,7 +45,13 @@ export class CurrentRepository {
 
   /** Reads for as long as a download takes, and so never with a lock: what is removed meanwhile is missing. */
   async readWithoutLock<T>(work: (reader: RepositoryReader) => Promise<T>): Promise<T> {
-    return await this.#use(await this.#current(), work);
+    const open = await this.#acquire();
+    try {
+      return await work(open.reader);
+    } finally {
+      open.users -= 1;
+      await closeUnused(open);
+    }
   }
 
   /** Runs an operation that opens the repository itself. */
@@ -63,14 +68,12 @@ export class CurrentRepository {
     await this.#replace();
   }
 
-  async #use<T>(open: OpenReader, work: (reader: RepositoryReader) => Promise<T>): Promise<T> {
+  /** Returns a reader that stays open until its user leaves: it is counted before anything else can replace it. */
+  async #acquire(): Promise<OpenReader> {
+    let open = await this.#current();
+    while (open.isReplaced) open = await this.#current();
     open.users += 1;
-    try {
-      return await work(open.reader);
-    } finally {
-      open.users -= 1;
-      await closeUnused(open);
-    }
+    return open;
   }
 
   async #current(): Promise<OpenReader> {

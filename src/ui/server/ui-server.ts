@@ -45,7 +45,13 @@ export class UiServer {
   private constructor(options: UiServerOptions) {
     this.#options = options;
     const limits = { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_MS, requestTimeout: HEADERS_MS };
-    this.#server = createServer(limits, (request, response) => void this.#serve(request, response));
+    this.#server = createServer(limits, (request, response) => {
+      this.#serve(request, response).catch((error: unknown) => {
+        // To say that a request failed has failed. The others must not end with it.
+        response.destroy();
+        options.onFailure(error);
+      });
+    });
     this.#ended = new Promise((resolve) => this.#server.once('close', resolve));
   }
 

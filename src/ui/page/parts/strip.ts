@@ -100,7 +100,7 @@ function Days({ label, all, days }: StripProps & { all: readonly string[] }): VN
     <summary>Days as a table</summary>
     ${
       isOpen
-        ? html`<${Table} caption=${label} heads=${['Days', 'What there is']}>
+        ? html`<${Table} caption=${label} heads=${['Days', 'Snapshots']}>
             ${spansOf(all, days).map(
               ({ from, to, text }) =>
                 html`<tr key=${from}>

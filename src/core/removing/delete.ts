@@ -80,7 +80,7 @@ export async function undeleteSnapshots(
   assertArguments<Pick<DeleteOptions, 'selectors' | 'filter'>>(context, options, CHOICE_KINDS);
   const isKept = ({ snapshot }: SnapshotListing): boolean => snapshot.deletedUntil !== undefined;
   const bringAllBack = async (repository: Repository, mayReplace: boolean): Promise<SnapshotListing[] | undefined> => {
-    const selected = select(context, await repository.files.readSnapshots({ deleted: true }), options);
+    const selected = select(context, await repository.files.readSnapshots({ deleted: true, isExact: true }), options);
     const kept = selected.filter(isKept);
     if (kept.length > 0 && !mayReplace) return undefined;
     const gone = selected.filter((listing) => !isKept(listing));

@@ -34,11 +34,16 @@ export interface ReadSnapshotsOptions {
   readonly deleted?: boolean;
   /** What was listed already. */
   readonly listing?: Listing | undefined;
+  /**
+   * Looks up committed snapshots that are not listed. Required before a deleted snapshot is brought back: a listing that
+   * lags behind may lack the one that has taken its place.
+   */
+  readonly isExact?: boolean;
 }
 
 /** Reads all snapshots, or all deleted ones that can still be undeleted. */
 export async function readSnapshots(place: FilePlace, options: ReadSnapshotsOptions = {}): Promise<ReadSnapshots> {
-  const present = await readPresent(place, options.listing);
+  const present = await readPresent(place, options);
   const current = currentListings(present.listings);
   if (options.deleted !== true) return resultOf(present, current.filter(isUndeleted));
   const reading = newReading(place, true);
@@ -63,7 +68,7 @@ function isUndeleted({ snapshot }: SnapshotListing): boolean {
 }
 
 /** Reads what is in snapshots/, including deleted snapshots that are kept for a time. */
-async function readPresent(place: FilePlace, listing: Listing | undefined): Promise<SnapshotReading> {
+async function readPresent(place: FilePlace, { listing, isExact }: ReadSnapshotsOptions): Promise<SnapshotReading> {
   const { backend } = place;
   const copyIds = listing?.manifestCopyIds ?? (await listIds(backend, 'manifests.bak'));
   const foreignNames = [...(listing?.foreignNames ?? [])];
@@ -72,13 +77,13 @@ async function readPresent(place: FilePlace, listing: Listing | undefined): Prom
   await readInto(reading, ids);
   await noteLost(reading, copyIds, ids);
   const isOdd = reading.lacksListed || foreignNames.some((name) => name.startsWith(snapshotName('')));
-  if (isOdd) await readUnlisted(reading);
+  if (isOdd || isExact === true) await readUnlisted(reading);
   return reading;
 }
 
 /**
- * A name that leads to nothing, or that is none of ours, may be that of a snapshot in a damaged answer: without that
- * snapshot, `latest` would be another one. The commit records know it.
+ * Reads the snapshots that the commit records have and the listing lacks. A name that leads to nothing, or that is none
+ * of ours, may be that of a snapshot in a damaged answer: without that snapshot, `latest` would be another one.
  */
 async function readUnlisted(reading: SnapshotReading): Promise<void> {
   const { place, listings, damaged } = reading;

@@ -3,8 +3,11 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
+import type { BackendFile } from '../../../src/core/backend/backend.ts';
+import type { FileSystemBackend } from '../../../src/core/backend/file-system-backend.ts';
 import { LocalBackend } from '../../../src/core/backend/local-backend.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
+import { SnapshotNotFoundError } from '../../../src/core/errors.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { forgetByPolicy } from '../../../src/verbs/forget/forget.ts';
 import { measureUsage } from '../../../src/verbs/du/du.ts';
@@ -134,6 +137,43 @@ it('a snapshot that was rewritten and deleted can be brought back', async () => 
   expect(groups[0]!.kept).toHaveLength(3);
   await repository.expectClean();
 });
+
+// Brought back, it would be a leftover of the one that replaced it, and a delete of that one would take both.
+it.each<[string, (context: OperationContext, id: string) => Promise<unknown>]>([
+  ['a change of tags', async (context, id) => tagSnapshots(context, { selectors: [id], add: ['x'] })],
+  [
+    'a rewrite',
+    async (context, id) =>
+      rewriteSnapshots(context, { selectors: [id], patterns: { exact: [] }, newHost: 'other', forget: true }),
+  ],
+])('%s that the listing does not show yet cannot be undone by an undelete', async (_, change) => {
+  const { repository, ids } = await makeDays(2);
+  await change(repository.context, ids[1]!);
+  const hidden = filesOf(repository, 'snapshots').find((id) => !ids.includes(id))!;
+  const lagging = new LaggingBackend(repository.context.backend, hidden);
+  const undeleting = undeleteSnapshots(simulatedProcess(lagging), { selectors: [ids[1]!] });
+  await expect(undeleting).rejects.toThrow(SnapshotNotFoundError);
+  expect(lagging.hiddenCount).toBeGreaterThan(0);
+  expect(filesOf(repository, 'snapshots').toSorted()).toEqual([ids[0]!, hidden].toSorted());
+});
+
+/** Its listings lack a snapshot. */
+class LaggingBackend extends FaultyBackend {
+  hiddenCount = 0;
+  readonly #id: string;
+
+  constructor(inner: FileSystemBackend, id: string) {
+    super(inner);
+    this.#id = id;
+  }
+
+  override async list(directory: string): Promise<BackendFile[]> {
+    const files = await super.list(directory);
+    const shown = files.filter(({ name }) => !name.endsWith(`/${this.#id}`));
+    this.hiddenCount += files.length - shown.length;
+    return shown;
+  }
+}
 
 describe('after an interrupted rewrite with forget', () => {
   const patterns = { exact: ['*'] };

@@ -107,7 +107,7 @@ const withoutAdvice = {
 
 /** The page of `ldm ui`: one script, and files that are copied. */
 const page = {
-  input: { page: './src/ui/page/main.ts' },
+  input: { page: './src/ui/page/main.tsx' },
   platform: 'browser',
   tsconfig: './src/ui/page/tsconfig.json',
   checks,

@@ -21,7 +21,7 @@ const rooms = JSON.parse(readFileSync(join(root, 'tools/house/rooms.json'), 'utf
 
 /** Files that no other file needs to import: where a program or a thread begins, and the reference that tests compare with. */
 const entryPattern =
-  /^src\/(index|filters\/family\/index|cli\/(main|write-build-files)|ui\/page\/main|core\/chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/;
+  /^src\/(index|filters\/family\/index|cli\/(main|write-build-files)|ui\/page\/main|core\/chunking\/reference-chunker|.*-(worker|thread))\.tsx?$|\.d\.ts$/;
 
 interface SourceFile {
   readonly path: string;
@@ -38,7 +38,7 @@ const sourceFiles = files.filter((file) => sources.test(file.path));
 function listFiles(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => `${folder}/${name}`)
-    .filter((path) => /\.(ts|js|mjs)$/.test(path))
+    .filter((path) => /\.(tsx?|js|mjs)$/.test(path))
     .filter(
       (path) =>
         !/\/node_modules\/|^tools\/wasm\/scan\.ts$|\.generated\.ts$|^test\/(tidy\.test|support\/bans)\.ts$/.test(path),

@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path';
  */
 export function readSources(root, folder = 'src') {
   const paths = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.generated.ts'))
+    .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.generated.ts'))
     .map((name) => `${folder}/${name}`)
     .sort();
   return new Map(
@@ -100,7 +100,7 @@ export function unusedExports(sources, tests) {
 
 /** Where a program or a thread begins, and what only tests use. */
 export function isEntry(path) {
-  return /^src\/(index|wings|filters\/family\/index|filter-family\/index|cli\/(main|write-build-files)|ui\/page\/main|(core\/)?chunking\/reference-chunker|.*-(worker|thread))\.ts$|\.d\.ts$/.test(
+  return /^src\/(index|wings|filters\/family\/index|filter-family\/index|cli\/(main|write-build-files)|ui\/page\/main|(core\/)?chunking\/reference-chunker|.*-(worker|thread))\.tsx?$|\.d\.ts$/.test(
     path,
   );
 }

@@ -67,3 +67,8 @@ export function age(rfc3339: string): string {
 export function percent(part: number, whole: number): string {
   return `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(1)} %`;
 }
+
+/** Quotes a word for a shell. */
+export function quote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

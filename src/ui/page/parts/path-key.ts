@@ -1,4 +1,4 @@
-import { quote } from './command-line.ts';
+import { quote } from '../words.ts';
 
 /**
  * Keys of paths have their bytes in base64url. Here, a path is a string with one character for each byte: it can be cut

@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { countNoun } from '../words.ts';
-import { Table } from './table.ts';
+import { Table } from './table.tsx';
 import { useWidth } from './width.ts';
 
 /** What a day looks like: by shape, not only by colour. */

@@ -2,14 +2,14 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RetainedRow, RetentionAnswer, RetentionGroup } from '../../api/retention.ts';
-import { Answered, useAnswer } from '../parts/answered.ts';
-import { CommandLine, quote } from '../parts/command-line.ts';
+import { Answered, useAnswer } from '../parts/answered.tsx';
+import { CommandLine } from '../parts/command-line.tsx';
 import { useSettled } from '../parts/settled.ts';
-import { Legend, Strip } from '../parts/strip.ts';
-import type { StripDay } from '../parts/strip.ts';
-import { Table } from '../parts/table.ts';
+import { Legend, Strip } from '../parts/strip.tsx';
+import type { StripDay } from '../parts/strip.tsx';
+import { Table } from '../parts/table.tsx';
 import { link, route } from '../route.ts';
-import { bytes, countNoun, shown, time } from '../words.ts';
+import { bytes, countNoun, quote, shown, time } from '../words.ts';
 
 /** By the names of the options of `ldm forget`. */
 type Rules = Readonly<Record<string, string>>;

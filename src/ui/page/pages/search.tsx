@@ -2,9 +2,9 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SearchAnswer, SearchRow } from '../../api/search.ts';
-import { Answered, useAnswer } from '../parts/answered.ts';
+import { Answered, useAnswer } from '../parts/answered.tsx';
 import { useSettled } from '../parts/settled.ts';
-import { Table } from '../parts/table.ts';
+import { Table } from '../parts/table.tsx';
 import { link, route } from '../route.ts';
 import { bytes, count, countNoun, shown, time } from '../words.ts';
 

@@ -2,8 +2,8 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { FreedAnswer } from '../../api.ts';
 import { bytes, countNoun, shortId } from '../words.ts';
-import { Answered, useAnswer } from './answered.ts';
-import { CommandLine } from './command-line.ts';
+import { Answered, useAnswer } from './answered.tsx';
+import { CommandLine } from './command-line.tsx';
 
 /** Beyond this, the command is of no use: nobody reads it. */
 const IDS_SHOWN_MAX = 50;

@@ -4,10 +4,10 @@ import { useMemo } from 'preact/hooks';
 import type { SnapshotRow, SnapshotsAnswer } from '../../api.ts';
 import type { GrowthAnswer, SpaceAnswer, SpacePart, SpaceSizes } from '../../api/space.ts';
 import type { StatsAnswer } from '../../api/stats.ts';
-import { Answered, useAnswer } from '../parts/answered.ts';
-import { Growth } from '../parts/growth.ts';
-import { SnapshotSet } from '../parts/snapshot-set.ts';
-import { Treemap } from '../parts/treemap.ts';
+import { Answered, useAnswer } from '../parts/answered.tsx';
+import { Growth } from '../parts/growth.tsx';
+import { SnapshotSet } from '../parts/snapshot-set.tsx';
+import { Treemap } from '../parts/treemap.tsx';
 import { link, route } from '../route.ts';
 import { bytes, shown } from '../words.ts';
 

@@ -1,8 +1,8 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { count } from '../words.ts';
-import { Figures, Plot } from './plot.ts';
-import type { Scales } from './plot.ts';
+import { Figures, Plot } from './plot.tsx';
+import type { Scales } from './plot.tsx';
 
 interface Series {
   readonly name: string;

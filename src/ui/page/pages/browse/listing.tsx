@@ -6,7 +6,7 @@ import { joinKeys } from '../../parts/path-key.ts';
 import { link } from '../../route.ts';
 import { bytes, count, shown, time } from '../../words.ts';
 import type { Place } from './place.ts';
-import { Takeaway } from './takeaway.ts';
+import { Takeaway } from './takeaway.tsx';
 
 /** How many rows are asked for, and so are in the document. */
 export const ROWS_ASKED = 200;

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { EntryRow, PreviewAnswer } from '../../../api/browse.ts';
 import { ask } from '../../ask.ts';
-import { Answered, useAnswer } from '../../parts/answered.ts';
+import { Answered, useAnswer } from '../../parts/answered.tsx';
 import { bytes, shown, shownText } from '../../words.ts';
 import type { Place } from './place.ts';
 

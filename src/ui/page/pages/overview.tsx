@@ -2,11 +2,11 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { GroupRow, OverviewAnswer, RunRow, RunsAnswer, StorageAnswer } from '../../api/overview.ts';
-import { Answered, useAnswer } from '../parts/answered.ts';
+import { Answered, useAnswer } from '../parts/answered.tsx';
 import { useSettled } from '../parts/settled.ts';
-import { Legend, Strip } from '../parts/strip.ts';
-import type { StripDay } from '../parts/strip.ts';
-import { Table } from '../parts/table.ts';
+import { Legend, Strip } from '../parts/strip.tsx';
+import type { StripDay } from '../parts/strip.tsx';
+import { Table } from '../parts/table.tsx';
 import { link } from '../route.ts';
 import { age, bytes, countNoun, duration, percent, shortId, shown, time } from '../words.ts';
 

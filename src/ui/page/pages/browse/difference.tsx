@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useCallback } from 'preact/hooks';
 import type { DifferenceAnswer, VersionRow } from '../../../api/browse.ts';
-import { Answered, useAnswer } from '../../parts/answered.ts';
+import { Answered, useAnswer } from '../../parts/answered.tsx';
 import { shownText, time } from '../../words.ts';
 import type { Place } from './place.ts';
 

@@ -1,15 +1,15 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { DirectoryAnswer, TimelineAnswer } from '../../../api/browse.ts';
-import { Answered, useAnswer } from '../../parts/answered.ts';
+import { Answered, useAnswer } from '../../parts/answered.tsx';
 import { bytesOfKey, keyInside, keysAbove, textOfBytes } from '../../parts/path-key.ts';
 import { link, route } from '../../route.ts';
 import { shown } from '../../words.ts';
-import { FileView } from './file-view.ts';
-import { Listing, ROWS_ASKED, useWindow } from './listing.ts';
+import { FileView } from './file-view.tsx';
+import { Listing, ROWS_ASKED, useWindow } from './listing.tsx';
 import type { Place } from './place.ts';
-import { Timeline } from './timeline.ts';
-import { Tree } from './tree.ts';
+import { Timeline } from './timeline.tsx';
+import { Tree } from './tree.tsx';
 
 /** The directories and files of a snapshot, and of those before and after it. */
 export function Browse(): VNode {

@@ -2,8 +2,8 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { SnapshotRow, SnapshotsAnswer } from '../../api.ts';
-import { Answered, useAnswer } from '../parts/answered.ts';
-import { FreedBar } from '../parts/freed-bar.ts';
+import { Answered, useAnswer } from '../parts/answered.tsx';
+import { FreedBar } from '../parts/freed-bar.tsx';
 import { link } from '../route.ts';
 import { bytes, count, countNoun, shown, time } from '../words.ts';
 

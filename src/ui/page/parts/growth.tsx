@@ -2,8 +2,8 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { GrowthAnswer } from '../../api/space.ts';
 import { bytes, shortId, time } from '../words.ts';
-import { Figures, Plot } from './plot.ts';
-import type { Scales } from './plot.ts';
+import { Figures, Plot } from './plot.tsx';
+import type { Scales } from './plot.tsx';
 
 interface Step {
   readonly id: string;

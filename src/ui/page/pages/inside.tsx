@@ -1,8 +1,8 @@
 import { html } from 'htm/preact';
 import type { ComponentChildren, VNode } from 'preact';
 import type { StatsAnswer } from '../../api/stats.ts';
-import { Answered, useAnswer } from '../parts/answered.ts';
-import { Histogram } from '../parts/histogram.ts';
+import { Answered, useAnswer } from '../parts/answered.tsx';
+import { Histogram } from '../parts/histogram.tsx';
 import { bytes, count } from '../words.ts';
 
 /** The LDM filter and the packs at work. */

@@ -15,8 +15,3 @@ export function CommandLine({ label, command }: { label: string; command: string
     <button type="button" onClick=${copy}>${isCopied ? 'Copied' : 'Copy'}</button>
   </div>`;
 }
-
-/** Quotes a word for a shell. */
-export function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}

@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { TreeAnswer } from '../../../api/browse.ts';
-import { Answered, useAnswer } from '../../parts/answered.ts';
+import { Answered, useAnswer } from '../../parts/answered.tsx';
 import { joinKeys, keysAbove } from '../../parts/path-key.ts';
 import { link } from '../../route.ts';
 import { count, shown } from '../../words.ts';

@@ -2,13 +2,13 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EntryRow, VersionRow, VersionsAnswer } from '../../../api/browse.ts';
-import { Answered, useAnswer } from '../../parts/answered.ts';
+import { Answered, useAnswer } from '../../parts/answered.tsx';
 import { link } from '../../route.ts';
 import { bytes, count, countNoun, shown, time } from '../../words.ts';
 import type { Place } from './place.ts';
-import { Difference } from './difference.ts';
-import { Preview } from './preview.ts';
-import { Takeaway } from './takeaway.ts';
+import { Difference } from './difference.tsx';
+import { Preview } from './preview.tsx';
+import { Takeaway } from './takeaway.tsx';
 
 interface FileViewProps {
   readonly place: Place;

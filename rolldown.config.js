@@ -111,6 +111,11 @@ const page = {
   platform: 'browser',
   tsconfig: './src/ui/page/tsconfig.json',
   checks,
+  // Calls of `h` make the script a sixth smaller than those of the automatic runtime, which tsc assumes.
+  transform: {
+    jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment', pure: false },
+    inject: { h: ['preact', 'h'], Fragment: ['preact', 'Fragment'] },
+  },
   plugins: [
     {
       // What separates tags in a template has no meaning, and was a tenth of the script.

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Answers } from '../../api.ts';
@@ -36,16 +35,23 @@ export function useAnswer<Name extends keyof Answers>(
 /** Shows an answer, or why there is none yet. */
 export function Answered<T>({ asked, show }: { asked: Asked<T>; show: (value: T) => ComponentChildren }): VNode {
   const { value, error } = asked;
-  if (error !== undefined) return html`<${Problem} error=${error} />`;
-  if (value === undefined) return html`<p class="waiting" role="status">Reading the repository…</p>`;
-  return html`${show(value)}`;
+  if (error !== undefined) return <Problem error={error} />;
+  if (value === undefined)
+    return (
+      <p class="waiting" role="status">
+        Reading the repository…
+      </p>
+    );
+  return <>{show(value)}</>;
 }
 
 function Problem({ error }: { error: AskError }): VNode {
-  return html`<div class="problem" role="alert">
-    <p>${shown(error.message)}</p>
-    ${error.hint === undefined ? '' : html`<p class="hint">${shown(error.hint)}</p>`}
-  </div>`;
+  return (
+    <div class="problem" role="alert">
+      <p>{shown(error.message)}</p>
+      {error.hint === undefined ? '' : <p class="hint">{shown(error.hint)}</p>}
+    </div>
+  );
 }
 
 function asAskError(error: unknown): AskError {

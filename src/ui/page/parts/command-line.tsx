@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 
@@ -10,8 +9,12 @@ export function CommandLine({ label, command }: { label: string; command: string
     setCopied(true);
     setTimeout(() => setCopied(false), 2000);
   };
-  return html`<div class="command" role="group" aria-label=${label}>
-    <code>${command}</code>
-    <button type="button" onClick=${copy}>${isCopied ? 'Copied' : 'Copy'}</button>
-  </div>`;
+  return (
+    <div class="command" role="group" aria-label={label}>
+      <code>{command}</code>
+      <button type="button" onClick={() => void copy()}>
+        {isCopied ? 'Copied' : 'Copy'}
+      </button>
+    </div>
+  );
 }

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { FreedAnswer } from '../../api.ts';
 import { bytes, countNoun, shortId } from '../words.ts';
@@ -14,28 +13,33 @@ interface FreedBarProps {
 }
 
 /** Says exactly what deleting the ticked snapshots frees, and how. */
-export function FreedBar({ ids, onClear }: FreedBarProps): VNode {
+export function FreedBar({ ids, onClear }: FreedBarProps): VNode | null {
   const asked = useAnswer('freed', ids.length === 0 ? undefined : { ids: ids.join(',') });
   const repository = useAnswer('repository', {});
-  if (ids.length === 0) return html``;
+  if (ids.length === 0) return null;
   const command = repository.value?.command ?? 'ldm';
-  return html`<section class="bar" aria-label="Ticked snapshots">
-    <p role="status">
-      <strong>${countNoun(ids.length, 'snapshot')} ticked. </strong>
-      <${Answered}
-        asked=${asked}
-        show=${({ storedBytes, rawBytes }: FreedAnswer) =>
-          html`<span
-            >Deleting ${ids.length === 1 ? 'it' : 'them'} frees <strong>${bytes(storedBytes)}</strong>
-            <span class="quiet"> (${bytes(rawBytes)} before compression)</span></span
-          >`}
-      />
-    </p>
-    ${
-      ids.length > IDS_SHOWN_MAX
-        ? ''
-        : html`<${CommandLine} label="Delete them" command=${`${command} delete ${ids.map(shortId).join(' ')}`} />`
-    }
-    <button type="button" onClick=${onClear}>Untick all</button>
-  </section>`;
+  return (
+    <section class="bar" aria-label="Ticked snapshots">
+      <p role="status">
+        <strong>{countNoun(ids.length, 'snapshot')} ticked. </strong>
+        <Answered
+          asked={asked}
+          show={({ storedBytes, rawBytes }: FreedAnswer) => (
+            <span>
+              Deleting {ids.length === 1 ? 'it' : 'them'} frees <strong>{bytes(storedBytes)}</strong>
+              <span class="quiet"> ({bytes(rawBytes)} before compression)</span>
+            </span>
+          )}
+        />
+      </p>
+      {ids.length > IDS_SHOWN_MAX ? (
+        ''
+      ) : (
+        <CommandLine label="Delete them" command={`${command} delete ${ids.map(shortId).join(' ')}`} />
+      )}
+      <button type="button" onClick={onClear}>
+        Untick all
+      </button>
+    </section>
+  );
 }

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { GrowthAnswer } from '../../api/space.ts';
 import { bytes, shortId, time } from '../words.ts';
@@ -20,44 +19,47 @@ const MARK_WIDTH = 120;
 /** How the snapshots make up what is stored. */
 export function Growth({ answer }: { answer: GrowthAnswer }): VNode {
   const steps = stepsOf(answer);
-  if (steps.length === 0) return html`<p>There are no snapshots yet.</p>`;
+  if (steps.length === 0) return <p>There are no snapshots yet.</p>;
   const last = steps.at(-1)!;
   const marks = (width: number) => datesBetween(steps[0]!.time, last.time, Math.floor(width / MARK_WIDTH));
-  const frame = { base: 2, format: tick, marks };
-  return html`<h3>Stored up to each snapshot</h3>
-    <${Plot}
-      ...${frame}
-      label=${`Stored: ${bytes(last.sum)} up to ${time(last.time)}`}
-      max=${last.sum}
-      draw=${(scales: Scales) => html`<path class="area" d=${areaOf(steps, scales)} />`}
-    />
-    <h3>Added by each snapshot</h3>
-    <${Plot}
-      ...${frame}
-      label=${`Added by each of ${steps.length} snapshots`}
-      max=${Math.max(...steps.map(({ added }) => added))}
-      draw=${({ x, y, width }: Scales) =>
-        steps.map(({ id, at, added, ...step }) => {
-          const barWidth = Math.max(1, Math.min(12, width / steps.length - 1));
-          const left = x(0) + at * (width - barWidth);
-          return html`<rect
-            key=${id}
-            class="column"
-            x=${left}
-            y=${y(added)}
-            width=${barWidth}
-            height=${y(0) - y(added)}
-          >
-            <title>${time(step.time)}: ${bytes(added)}</title>
-          </rect>`;
-        })}
-    />
-    <${Figures}
-      summary="Growth as a table"
-      head=${['Snapshot', 'Id', 'Added', 'Stored']}
-      rows=${() =>
-        steps.map((step) => [time(step.time), shortId(step.id), bytes(step.added), bytes(step.sum)]).reverse()}
-    />`;
+  const frame = { base: 2 as const, format: tick, marks };
+  return (
+    <>
+      <h3>Stored up to each snapshot</h3>
+      <Plot
+        {...frame}
+        label={`Stored: ${bytes(last.sum)} up to ${time(last.time)}`}
+        max={last.sum}
+        draw={(scales: Scales) => <path class="area" d={areaOf(steps, scales)} />}
+      />
+      <h3>Added by each snapshot</h3>
+      <Plot
+        {...frame}
+        label={`Added by each of ${steps.length} snapshots`}
+        max={Math.max(...steps.map(({ added }) => added))}
+        draw={({ x, y, width }: Scales) =>
+          steps.map(({ id, at, added, ...step }) => {
+            const barWidth = Math.max(1, Math.min(12, width / steps.length - 1));
+            const left = x(0) + at * (width - barWidth);
+            return (
+              <rect key={id} class="column" x={left} y={y(added)} width={barWidth} height={y(0) - y(added)}>
+                <title>
+                  {time(step.time)}: {bytes(added)}
+                </title>
+              </rect>
+            );
+          })
+        }
+      />
+      <Figures
+        summary="Growth as a table"
+        head={['Snapshot', 'Id', 'Added', 'Stored']}
+        rows={() =>
+          steps.map((step) => [time(step.time), shortId(step.id), bytes(step.added), bytes(step.sum)]).reverse()
+        }
+      />
+    </>
+  );
 }
 
 function stepsOf({ steps }: GrowthAnswer): Step[] {

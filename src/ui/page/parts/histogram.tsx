@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { count } from '../words.ts';
 import { Figures, Plot } from './plot.tsx';
@@ -40,40 +39,51 @@ export function Histogram({ label, unit, series, from }: HistogramProps): VNode 
         // What is not 0 can be seen.
         const height = value < 0.5 ? 0 : Math.max(1, y(0) - y(value));
         const left = x((index + 0.5 + (which - 1) * COLUMN_SHARE) / places);
-        return html`<rect
-          key=${`${which}-${number}`}
-          class=${which === 0 ? 'column' : 'column outline'}
-          x=${left}
-          y=${y(0) - height}
-          width=${Math.max(1, (COLUMN_SHARE * width) / places - 1)}
-          height=${height}
-        >
-          <title>${name}, ${unit} ${number}: ${count(Math.round(value))}</title>
-        </rect>`;
+        return (
+          <rect
+            key={`${which}-${number}`}
+            class={which === 0 ? 'column' : 'column outline'}
+            x={left}
+            y={y(0) - height}
+            width={Math.max(1, (COLUMN_SHARE * width) / places - 1)}
+            height={height}
+          >
+            <title>
+              {name}, {unit} {number}: {count(Math.round(value))}
+            </title>
+          </rect>
+        );
       }),
     );
-  return html`<div class="histogram">
-    <p class="legend">
-      ${series.map(({ name }, which) => html`<span key=${name} class=${which === 0 ? '' : 'outline'}>${name}</span>`)}
-    </p>
-    <${Plot}
-      label=${label}
-      max=${Math.max(...series.flatMap(({ values }) => values.slice(from)))}
-      base=${10}
-      format=${short}
-      marks=${marks}
-      draw=${columns}
-    />
-    <${Figures}
-      summary=${`${label} as a table`}
-      head=${[unit, ...series.map(({ name }) => name)]}
-      rows=${() =>
-        numbers.map((number) => [
-          String(number),
-          ...series.map(({ values }) => count(Math.round(values[number] ?? 0))),
-        ])}
-    />
-  </div>`;
+  return (
+    <div class="histogram">
+      <p class="legend">
+        {series.map(({ name }, which) => (
+          <span key={name} class={which === 0 ? '' : 'outline'}>
+            {name}
+          </span>
+        ))}
+      </p>
+      <Plot
+        label={label}
+        max={Math.max(...series.flatMap(({ values }) => values.slice(from)))}
+        base={10}
+        format={short}
+        marks={marks}
+        draw={columns}
+      />
+      <Figures
+        summary={`${label} as a table`}
+        head={[unit, ...series.map(({ name }) => name)]}
+        rows={() =>
+          numbers.map((number) => [
+            String(number),
+            ...series.map(({ values }) => count(Math.round(values[number] ?? 0))),
+          ])
+        }
+      />
+    </div>
+  );
 }
 
 function short(value: number): string {

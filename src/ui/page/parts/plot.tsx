@@ -1,6 +1,6 @@
-import { html } from 'htm/preact';
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import { Table } from './table.tsx';
 import { useWidth } from './width.ts';
 
 /** Where the values of a plot are on the screen. */
@@ -39,28 +39,30 @@ export function Plot({ label, max, base, format, marks, draw }: PlotProps): VNod
     width,
   };
   const anchorOf = (at: number): string => (at === 0 ? 'start' : at === 1 ? 'end' : 'middle');
-  return html`<div class="plot" ref=${box}>
-    ${
-      width <= 0
-        ? ''
-        : html`<svg role="img" aria-label=${label} width=${whole} height=${TOP + HEIGHT + 24}>
-            ${ticks.map(
-              (tick) =>
-                html`<g key=${tick}>
-                  <line class="grid" x1=${LEFT} x2=${LEFT + width} y1=${scales.y(tick)} y2=${scales.y(tick)} />
-                  <text x=${LEFT - 6} y=${scales.y(tick) + 4} text-anchor="end">${format(tick)}</text>
-                </g>`,
-            )}
-            ${draw(scales)}
-            ${marks(width).map(
-              ({ at, text }) =>
-                html`<text key=${at} x=${scales.x(at)} y=${TOP + HEIGHT + 18} text-anchor=${anchorOf(at)}
-                  >${text}</text
-                >`,
-            )}
-          </svg>`
-    }
-  </div>`;
+  return (
+    <div class="plot" ref={box}>
+      {width <= 0 ? (
+        ''
+      ) : (
+        <svg role="img" aria-label={label} width={whole} height={TOP + HEIGHT + 24}>
+          {ticks.map((tick) => (
+            <g key={tick}>
+              <line class="grid" x1={LEFT} x2={LEFT + width} y1={scales.y(tick)} y2={scales.y(tick)} />
+              <text x={LEFT - 6} y={scales.y(tick) + 4} text-anchor="end">
+                {format(tick)}
+              </text>
+            </g>
+          ))}
+          {draw(scales)}
+          {marks(width).map(({ at, text }) => (
+            <text key={at} x={scales.x(at)} y={TOP + HEIGHT + 18} text-anchor={anchorOf(at)}>
+              {text}
+            </text>
+          ))}
+        </svg>
+      )}
+    </div>
+  );
 }
 
 interface FiguresProps {
@@ -73,39 +75,25 @@ interface FiguresProps {
 /** The values of a picture as a table to open. */
 export function Figures({ summary, head, rows }: FiguresProps): VNode {
   const [isOpen, setOpen] = useState(false);
-  return html`<details onToggle=${(event: Event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
-    <summary>${summary}</summary>
-    ${isOpen ? html`<${FigureTable} caption=${summary} head=${head} rows=${rows()} />` : ''}
-  </details>`;
-}
-
-function FigureTable({ caption, head, rows }: Omit<FiguresProps, 'rows' | 'summary'> & FigureRows): VNode {
-  return html`<div class="scroll figures" tabindex="0" role="region" aria-label=${caption}>
-    <table class="list">
-      <caption class="unseen">
-        ${caption}
-      </caption>
-      <thead>
-        <tr>
-          ${head.map((name, index) => html`<th key=${name} scope="col" class=${index > 0 ? 'number' : ''}>${name}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          ([name, ...values], index) =>
-            html`<tr key=${index}>
-              <th scope="row">${name}</th>
-              ${values.map((value) => html`<td class="number">${value}</td>`)}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
-}
-
-interface FigureRows {
-  readonly caption: string;
-  readonly rows: readonly (readonly string[])[];
+  return (
+    <details onToggle={(event: Event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
+      <summary>{summary}</summary>
+      {isOpen ? (
+        <Table caption={summary} heads={head.map((name, index) => (index > 0 ? `#${name}` : name))} isLong>
+          {rows().map(([name, ...values], index) => (
+            <tr key={index}>
+              <th scope="row">{name}</th>
+              {values.map((value) => (
+                <td class="number">{value}</td>
+              ))}
+            </tr>
+          ))}
+        </Table>
+      ) : (
+        ''
+      )}
+    </details>
+  );
 }
 
 /** Round steps from 0 to at least `max`: at most `limit` of them, in sizes by powers of two. */

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { SnapshotRow } from '../../api.ts';
@@ -22,36 +21,48 @@ export function SnapshotSet({ all, ids, onChange }: SnapshotSetProps): VNode {
     const next = group.filter((row) => (row.id === id ? !ticked.has(id) : ticked.has(row.id)));
     if (next.length > 0) choose(next);
   };
-  return html`<div class="filters">
-      <label
-        >Host and paths
-        <select
-          value=${groupOf(first)}
-          onChange=${(event: Event) =>
-            choose(groups.get((event.currentTarget as HTMLSelectElement).value)!.slice(0, 1))}
-        >
-          ${[...groups.keys()].map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-        </select>
-      </label>
-      <button type="button" onClick=${() => choose(group.slice(0, 1))}>Newest</button>
-      <button type="button" onClick=${() => choose(group)}>All ${countNoun(group.length, 'snapshot')}</button>
-    </div>
-    <details>
-      <summary>
-        ${ids.length === 1 ? `Snapshot of ${time(first.time)}` : `${countNoun(ids.length, 'snapshot')} as one`}
-      </summary>
-      <ul class="ticks">
-        ${group.map(
-          (row) =>
-            html`<li key=${row.id}>
+  return (
+    <>
+      <div class="filters">
+        <label>
+          Host and paths
+          <select
+            value={groupOf(first)}
+            onChange={(event: Event) =>
+              choose(groups.get((event.currentTarget as HTMLSelectElement).value)!.slice(0, 1))
+            }
+          >
+            {[...groups.keys()].map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" onClick={() => choose(group.slice(0, 1))}>
+          Newest
+        </button>
+        <button type="button" onClick={() => choose(group)}>
+          All {countNoun(group.length, 'snapshot')}
+        </button>
+      </div>
+      <details>
+        <summary>
+          {ids.length === 1 ? `Snapshot of ${time(first.time)}` : `${countNoun(ids.length, 'snapshot')} as one`}
+        </summary>
+        <ul class="ticks">
+          {group.map((row) => (
+            <li key={row.id}>
               <label>
-                <input type="checkbox" checked=${ticked.has(row.id)} onChange=${() => tick(row)} />
-                ${time(row.time)}, ${bytes(row.bytes)}
+                <input type="checkbox" checked={ticked.has(row.id)} onChange={() => tick(row)} />
+                {time(row.time)}, {bytes(row.bytes)}
               </label>
-            </li>`,
-        )}
-      </ul>
-    </details>`;
+            </li>
+          ))}
+        </ul>
+      </details>
+    </>
+  );
 }
 
 function groupOf({ host, paths }: SnapshotRow): string {

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { countNoun } from '../words.ts';
@@ -51,67 +50,82 @@ export function Strip({ label, days }: StripProps): VNode {
   };
   const width = LEFT + weeks * STEP;
   const height = TOP + 7 * STEP;
-  return html`<div class="strip" ref=${box}>
-    <svg
-      role="img"
-      aria-label=${`${label}: ${describe(all, days)}`}
-      width=${width}
-      height=${height}
-      viewBox=${`0 0 ${width} ${height}`}
-      onPointerMove=${name}
-    >
-      <title></title>
-      <${Labels} days=${all} />
-      ${(['none', 'full', 'flawed', 'gone'] as const).map(
-        (mark) =>
-          html`<path
-            key=${mark}
-            class=${mark}
-            d=${all
+  return (
+    <div class="strip" ref={box}>
+      <svg
+        role="img"
+        aria-label={`${label}: ${describe(all, days)}`}
+        width={width}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        onPointerMove={name}
+      >
+        <title></title>
+        <Labels days={all} />
+        {(['none', 'full', 'flawed', 'gone'] as const).map((mark) => (
+          <path
+            key={mark}
+            class={mark}
+            d={all
               .map((day, index) =>
                 (days.get(day)?.mark ?? 'none') === mark
                   ? `M${LEFT + STEP * Math.floor(index / 7)} ${TOP + STEP * (index % 7)}${SHAPES[mark]}`
                   : '',
               )
               .join('')}
-          ></path>`,
-      )}
-    </svg>
-    <${Days} label=${label} all=${all} days=${days} />
-  </div>`;
+          ></path>
+        ))}
+      </svg>
+      <Days label={label} all={all} days={days} />
+    </div>
+  );
 }
 
 /** The first week of each month has its name. */
 function Labels({ days }: { days: readonly string[] }): VNode {
   const weeks = days.filter((_, index) => index % 7 === 0).map((day) => day.slice(0, 7));
-  return html`${weeks.map((month, week) =>
-    // Neither a name of which there is no room for the rest, nor two on top of each other.
-    (week === 0 && weeks[2] === month) || (week > 0 && month !== weeks[week - 1] && week < weeks.length - 1)
-      ? html`<text key=${month} x=${LEFT + STEP * week} y="10">${MONTHS[Number(month.slice(5)) - 1]}</text>`
-      : '',
-  )}${['Mon', 'Wed', 'Fri'].map((day, index) => html`<text key=${day} x="0" y=${TOP + 10 + STEP * 2 * index}>${day}</text>`)}`;
+  return (
+    <>
+      {weeks.map((month, week) =>
+        // Neither a name of which there is no room for the rest, nor two on top of each other.
+        (week === 0 && weeks[2] === month) || (week > 0 && month !== weeks[week - 1] && week < weeks.length - 1) ? (
+          <text key={month} x={LEFT + STEP * week} y="10">
+            {MONTHS[Number(month.slice(5)) - 1]}
+          </text>
+        ) : (
+          ''
+        ),
+      )}
+      {['Mon', 'Wed', 'Fri'].map((day, index) => (
+        <text key={day} x="0" y={TOP + 10 + STEP * 2 * index}>
+          {day}
+        </text>
+      ))}
+    </>
+  );
 }
 
 /** The same as a table, for which nothing has to be seen or pointed at. */
 function Days({ label, all, days }: StripProps & { all: readonly string[] }): VNode {
   const [isOpen, setOpen] = useState(false);
   const toggle = (event: Event): void => setOpen((event.currentTarget as HTMLDetailsElement).open);
-  return html`<details onToggle=${toggle}>
-    <summary>Days as a table</summary>
-    ${
-      isOpen
-        ? html`<${Table} caption=${label} heads=${['Days', 'Snapshots']}>
-            ${spansOf(all, days).map(
-              ({ from, to, text }) =>
-                html`<tr key=${from}>
-                  <th scope="row">${from === to ? from : `${from} to ${to}`}</th>
-                  <td>${text}</td>
-                </tr>`,
-            )}
-          </${Table}>`
-        : ''
-    }
-  </details>`;
+  return (
+    <details onToggle={toggle}>
+      <summary>Days as a table</summary>
+      {isOpen ? (
+        <Table caption={label} heads={['Days', 'Snapshots']}>
+          {spansOf(all, days).map(({ from, to, text }) => (
+            <tr key={from}>
+              <th scope="row">{from === to ? from : `${from} to ${to}`}</th>
+              <td>{text}</td>
+            </tr>
+          ))}
+        </Table>
+      ) : (
+        ''
+      )}
+    </details>
+  );
 }
 
 /** Joins days about which the same is said, the newest first. */
@@ -145,15 +159,18 @@ interface LegendProps {
 }
 
 export function Legend({ marks }: LegendProps): VNode {
-  return html`<ul class="legend" aria-label="Legend">
-    ${marks.map(
-      ([mark, text]) =>
-        html`<li key=${mark}>
-          <svg width="11" height="11" aria-hidden="true"><path class=${mark} d=${`M0 0${SHAPES[mark]}`}></path></svg>
-          ${text}
-        </li>`,
-    )}
-  </ul>`;
+  return (
+    <ul class="legend" aria-label="Legend">
+      {marks.map(([mark, text]) => (
+        <li key={mark}>
+          <svg width="11" height="11" aria-hidden="true">
+            <path class={mark} d={`M0 0${SHAPES[mark]}`}></path>
+          </svg>
+          {text}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 function today(): string {

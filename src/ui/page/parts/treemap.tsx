@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { squarify } from './squarify.ts';
 import type { Box } from './squarify.ts';
@@ -23,19 +22,23 @@ const NAMED_HEIGHT = 22;
 /** Shows parts of a whole as areas. The same has to be beside it as a table. */
 export function Treemap({ label, tiles }: { label: string; tiles: readonly Tile[] }): VNode {
   const { box, width } = useWidth();
-  return html`<div class="treemap" ref=${box}>
-    ${
-      width === 0
-        ? ''
-        : html`<svg role="group" aria-label=${label} width=${width} height=${HEIGHT}>
-            ${squarify(
-              tiles.filter(({ value }) => value > 0),
-              width,
-              HEIGHT,
-            ).map((laid) => html`<${TileBox} key=${laid.data.key} ...${laid} />`)}
-          </svg>`
-    }
-  </div>`;
+  return (
+    <div class="treemap" ref={box}>
+      {width === 0 ? (
+        ''
+      ) : (
+        <svg role="group" aria-label={label} width={width} height={HEIGHT}>
+          {squarify(
+            tiles.filter(({ value }) => value > 0),
+            width,
+            HEIGHT,
+          ).map((laid) => (
+            <TileBox key={laid.data.key} {...laid} />
+          ))}
+        </svg>
+      )}
+    </div>
+  );
 }
 
 /** A nested picture, which cuts off what is too long. */
@@ -44,12 +47,32 @@ function TileBox({ data, x0, x1, y0, y1 }: Box<Tile>): VNode {
   const [left, top] = [Math.round(x0), Math.round(y0)];
   const width = Math.max(1, Math.round(x1) - left - GAP);
   const height = Math.max(1, Math.round(y1) - top - GAP);
-  const box = html`<svg x=${left} y=${top} width=${width} height=${height}>
-    <title>${name}: ${size}</title>
-    <rect width="100%" height="100%" />
-    ${width < NAMED_WIDTH || height < NAMED_HEIGHT ? '' : html`<text x="6" y="17">${name}</text>`}
-    ${width < NAMED_WIDTH || height < 2 * NAMED_HEIGHT ? '' : html`<text x="6" y="35" class="quiet">${size}</text>`}
-  </svg>`;
-  if (link === undefined) return html`<g>${box}</g>`;
-  return html`<a href=${link} aria-label=${`${name}: ${size}`}>${box}</a>`;
+  const box = (
+    <svg x={left} y={top} width={width} height={height}>
+      <title>
+        {name}: {size}
+      </title>
+      <rect width="100%" height="100%" />
+      {width < NAMED_WIDTH || height < NAMED_HEIGHT ? (
+        ''
+      ) : (
+        <text x="6" y="17">
+          {name}
+        </text>
+      )}
+      {width < NAMED_WIDTH || height < 2 * NAMED_HEIGHT ? (
+        ''
+      ) : (
+        <text x="6" y="35" class="quiet">
+          {size}
+        </text>
+      )}
+    </svg>
+  );
+  if (link === undefined) return <g>{box}</g>;
+  return (
+    <a href={link} aria-label={`${name}: ${size}`}>
+      {box}
+    </a>
+  );
 }

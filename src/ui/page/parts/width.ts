@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** The width of an element: pictures are drawn for it, so that their text is always of the same size. */
-export function useWidth(): { readonly box: RefObject<HTMLDivElement | null>; readonly width: number } {
+export function useWidth(): { readonly box: RefObject<HTMLDivElement>; readonly width: number } {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { DirectoryAnswer, TimelineAnswer } from '../../../api/browse.ts';
 import { Answered, useAnswer } from '../../parts/answered.tsx';
@@ -17,38 +16,47 @@ export function Browse(): VNode {
   const snapshot = parameters.get('snapshot');
   const asked = useAnswer('timeline', snapshot === null ? {} : { snapshot });
   const show = (timeline: TimelineAnswer): VNode => {
-    if (timeline.id === '') return html`<p>There are no snapshots yet.</p>`;
+    if (timeline.id === '') return <p>There are no snapshots yet.</p>;
     const path = keyInside(parameters.get('path') ?? '', timeline.base.key);
-    return html`<${Explorer} timeline=${timeline} snapshot=${snapshot ?? timeline.id} path=${path} />`;
+    return <Explorer timeline={timeline} snapshot={snapshot ?? timeline.id} path={path} />;
   };
-  return html`<h1>Browse</h1>
-    <${Answered} asked=${asked} show=${show} />`;
+  return (
+    <>
+      <h1>Browse</h1>
+      <Answered asked={asked} show={show} />
+    </>
+  );
 }
 
 function Explorer({ timeline, ...place }: Place & { timeline: TimelineAnswer }): VNode {
   const base = shown(timeline.base.text);
-  return html`<${Timeline} timeline=${timeline} place=${place} />
-    <${Crumbs} base=${base} place=${place} />
-    <div class="explorer">
-      <${Tree} key=${timeline.base.key} base=${base} place=${place} />
-      <${Chosen} key=${place.path} place=${place} />
-    </div>`;
+  return (
+    <>
+      <Timeline timeline={timeline} place={place} />
+      <Crumbs base={base} place={place} />
+      <div class="explorer">
+        <Tree key={timeline.base.key} base={base} place={place} />
+        <Chosen key={place.path} place={place} />
+      </div>
+    </>
+  );
 }
 
 function Crumbs({ base, place: { snapshot, path } }: { base: string; place: Place }): VNode {
   const keys = keysAbove(path);
-  return html`<nav class="crumbs" aria-label="Path">
-    <ol>
-      ${keys.map(
-        (key) =>
-          html`<li key=${key}>
-            <a href=${link('browse', { snapshot, path: key })} aria-current=${key === path ? 'page' : undefined}
-              >${key === '' ? base : shown(textOfBytes(bytesOfKey(key).split('/').at(-1)!))}</a
-            >
-          </li>`,
-      )}
-    </ol>
-  </nav>`;
+  return (
+    <nav class="crumbs" aria-label="Path">
+      <ol>
+        {keys.map((key) => (
+          <li key={key}>
+            <a href={link('browse', { snapshot, path: key })} aria-current={key === path ? 'page' : undefined}>
+              {key === '' ? base : shown(textOfBytes(bytesOfKey(key).split('/').at(-1)!))}
+            </a>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
 }
 
 /** The directory or file at a place. */
@@ -57,8 +65,14 @@ function Chosen({ place }: { place: Place }): VNode {
   const { snapshot, path } = place;
   const asked = useAnswer('directory', { snapshot, path, from: `${view.from}`, limit: `${ROWS_ASKED}` });
   const show = (answer: DirectoryAnswer): VNode =>
-    answer.entry.type === 'directory'
-      ? html`<${Listing} place=${place} answer=${answer} view=${view} />`
-      : html`<${FileView} place=${place} entry=${answer.entry} />`;
-  return html`<section class="chosen" aria-label="Contents"><${Answered} asked=${asked} show=${show} /></section>`;
+    answer.entry.type === 'directory' ? (
+      <Listing place={place} answer={answer} view={view} />
+    ) : (
+      <FileView place={place} entry={answer.entry} />
+    );
+  return (
+    <section class="chosen" aria-label="Contents">
+      <Answered asked={asked} show={show} />
+    </section>
+  );
 }

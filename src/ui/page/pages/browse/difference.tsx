@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useCallback } from 'preact/hooks';
 import type { DifferenceAnswer, VersionRow } from '../../../api/browse.ts';
@@ -18,27 +17,45 @@ const KINDS: Readonly<Record<string, string>> = { '-': 'removed', '+': 'added' }
 export function Difference({ place, before, onClose }: DifferenceProps): VNode {
   const asked = useAnswer('difference', { ...place, before: before.snapshot });
   const show = ({ hunks, refusal }: DifferenceAnswer): VNode => {
-    if (refusal !== undefined) return html`<p>${refusal}</p>`;
-    if (hunks.length === 0) return html`<p>The texts are equal.</p>`;
-    return html`<pre class="text" tabindex="0">
-      ${hunks.map(
-        ({ before: from, after, lines }) =>
-          html`<span class="line">Line ${from}, now ${after}</span
-            >${lines.map((line) => html`<${Line} line=${line} />`)}`,
-      )}
-    </pre>`;
+    if (refusal !== undefined) return <p>{refusal}</p>;
+    if (hunks.length === 0) return <p>The texts are equal.</p>;
+    return (
+      <pre class="text" tabIndex={0}>
+        {hunks.map(({ before: from, after, lines }) => (
+          <>
+            <span class="line">
+              Line {from}, now {after}
+            </span>
+            {lines.map((line) => (
+              <Line line={line} />
+            ))}
+          </>
+        ))}
+      </pre>
+    );
   };
   const focus = useCallback((heading: HTMLElement | null) => heading?.focus(), [before]);
-  return html`<section aria-label="Difference">
-    <h3 tabindex="-1" ref=${focus}>Changes from the version of ${time(before.time)} to this one</h3>
-    <${Answered} asked=${asked} show=${show} />
-    <p><button type="button" onClick=${onClose}>Show the content</button></p>
-  </section>`;
+  return (
+    <section aria-label="Difference">
+      <h3 tabIndex={-1} ref={focus}>
+        Changes from the version of {time(before.time)} to this one
+      </h3>
+      <Answered asked={asked} show={show} />
+      <p>
+        <button type="button" onClick={onClose}>
+          Show the content
+        </button>
+      </p>
+    </section>
+  );
 }
 
 function Line({ line }: { line: string }): VNode {
-  const end = line.endsWith('\n') ? '' : html` <em class="quiet">without a line break at its end</em>`;
-  return html`<span class=${KINDS[line[0]!]}
-    >${shownText(line.replace(line.startsWith(' ') ? /\r?\n$/ : /\n$/, ''))}${end}</span
-  >`;
+  const end = line.endsWith('\n') ? '' : <em class="quiet"> without a line break at its end</em>;
+  return (
+    <span class={KINDS[line[0]!]}>
+      {shownText(line.replace(line.startsWith(' ') ? /\r?\n$/ : /\n$/, ''))}
+      {end}
+    </span>
+  );
 }

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DirectoryAnswer, EntryRow } from '../../../api/browse.ts';
@@ -50,48 +49,66 @@ export function Listing({ place, answer, view }: ListingProps): VNode {
     view.move(isThere ? view.from : Math.max(0, first - ROWS_BEFORE), scrollTop);
   };
   const top = view.topPx * (1 - factor) + from * ROW_PX;
-  return html`<div class="head">
-      <p class="count" role="status">${total === 1 ? '1 entry' : `${count(total)} entries`}</p>
-      <${Takeaway} place=${place} entry=${entry} />
-    </div>
-    <div class="rows" onScroll=${onScroll} tabindex="0" role="region" aria-label="Entries">
-      <div style=${{ height: `${heightPx}px` }}>
-        <table class="list" style=${{ top: `${top}px` }} aria-rowcount=${total + 1}>
-          <caption class="unseen">
-            Entries in the order of their names
-          </caption>
-          <thead>
-            <tr aria-rowindex="1">
-              <th scope="col">Name</th>
-              <th scope="col" class="number size">Size</th>
-              <th scope="col" class="time">Modified</th>
-              <th scope="col" class="mode">Mode</th>
-              <th scope="col" class="owner">Owner</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows.map(
-              (row, index) => html`<${Row} key=${row.name.key} row=${row} index=${from + index + 2} place=${place} />`,
-            )}
-          </tbody>
-        </table>
+  return (
+    <>
+      <div class="head">
+        <p class="count" role="status">
+          {total === 1 ? '1 entry' : `${count(total)} entries`}
+        </p>
+        <Takeaway place={place} entry={entry} />
       </div>
-    </div>`;
+      <div class="rows" onScroll={onScroll} tabIndex={0} role="region" aria-label="Entries">
+        <div style={{ height: `${heightPx}px` }}>
+          <table class="list" style={{ top: `${top}px` }} aria-rowcount={total + 1}>
+            <caption class="unseen">Entries in the order of their names</caption>
+            <thead>
+              <tr aria-rowindex={1}>
+                <th scope="col">Name</th>
+                <th scope="col" class="number size">
+                  Size
+                </th>
+                <th scope="col" class="time">
+                  Modified
+                </th>
+                <th scope="col" class="mode">
+                  Mode
+                </th>
+                <th scope="col" class="owner">
+                  Owner
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row, index) => (
+                <Row key={row.name.key} row={row} index={from + index + 2} place={place} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </div>
+    </>
+  );
 }
 
 function Row({ row, index, place }: { row: EntryRow; index: number; place: Place }): VNode {
   const { snapshot, path } = place;
   const name = shown(row.name.text);
   const [day, clock] = row.time === undefined ? [] : time(row.time).split(' ');
-  return html`<tr aria-rowindex=${index}>
-    <th scope="row" title=${name}>
-      <a href=${link('browse', { snapshot, path: joinKeys(path, row.name.key) })}>${name}</a>${endOf(row)}
-    </th>
-    <td class="number size">${row.bytes === undefined ? '' : bytes(row.bytes)}</td>
-    <td class="time">${day}<span class="clock"> ${clock}</span></td>
-    <td class="mode">${row.mode}</td>
-    <td class="owner">${shown(row.owner ?? '')}</td>
-  </tr>`;
+  return (
+    <tr aria-rowindex={index}>
+      <th scope="row" title={name}>
+        <a href={link('browse', { snapshot, path: joinKeys(path, row.name.key) })}>{name}</a>
+        {endOf(row)}
+      </th>
+      <td class="number size">{row.bytes === undefined ? '' : bytes(row.bytes)}</td>
+      <td class="time">
+        {day}
+        <span class="clock"> {clock}</span>
+      </td>
+      <td class="mode">{row.mode}</td>
+      <td class="owner">{shown(row.owner ?? '')}</td>
+    </tr>
+  );
 }
 
 /** What shows the type of an entry after its name. */

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { EntryRow, PreviewAnswer } from '../../../api/browse.ts';
@@ -16,30 +15,43 @@ interface PreviewProps {
 }
 
 /** The beginning of a text, a picture, or a PDF. */
-export function Preview(props: PreviewProps): VNode {
+export function Preview(props: PreviewProps): VNode | null {
   const { place, entry } = props;
   const isFile = entry.type === 'file';
   const asked = useAnswer('preview', isFile && entry.bytes !== 0 ? { ...place } : undefined);
-  if (!isFile) return html``;
-  const show = (preview: PreviewAnswer): VNode => html`<${Content} ...${props} preview=${preview} />`;
-  return html`<section aria-label="Content">
-    <h3>Content</h3>
-    ${entry.bytes === 0 ? html`<p>The file is empty.</p>` : html`<${Answered} asked=${asked} show=${show} />`}
-  </section>`;
+  if (!isFile) return null;
+  const show = (preview: PreviewAnswer): VNode => <Content {...props} preview={preview} />;
+  return (
+    <section aria-label="Content">
+      <h3>Content</h3>
+      {entry.bytes === 0 ? <p>The file is empty.</p> : <Answered asked={asked} show={show} />}
+    </section>
+  );
 }
 
 function Content({ place, entry, preview }: PreviewProps & { preview: PreviewAnswer }): VNode {
   const { kind, text = '', shownBytes = 0, type = 'application/pdf' } = preview;
   const size = entry.bytes ?? 0;
-  if (kind === 'binary') return html`<p>The content is binary: download it to open it.</p>`;
+  if (kind === 'binary') return <p>The content is binary: download it to open it.</p>;
   if (kind === 'text') {
-    return html`<pre class="text" tabindex="0">${shownText(text)}</pre>
-      ${shownBytes < size ? html`<p class="quiet">These are the first ${bytes(shownBytes)} of ${bytes(size)}.</p>` : ''}`;
+    return (
+      <>
+        <pre class="text" tabIndex={0}>
+          {shownText(text)}
+        </pre>
+        {shownBytes < size ? (
+          <p class="quiet">
+            These are the first {bytes(shownBytes)} of {bytes(size)}.
+          </p>
+        ) : (
+          ''
+        )}
+      </>
+    );
   }
-  if (kind === 'pdf' && !navigator.pdfViewerEnabled)
-    return html`<p>This browser shows no PDF: download it to open it.</p>`;
-  if (size > BLOB_MAX_BYTES) return html`<p>The file is too large to be shown here: download it.</p>`;
-  return html`<${Blob} key=${place.snapshot} place=${place} entry=${entry} kind=${kind} type=${type} />`;
+  if (kind === 'pdf' && !navigator.pdfViewerEnabled) return <p>This browser shows no PDF: download it to open it.</p>;
+  if (size > BLOB_MAX_BYTES) return <p>The file is too large to be shown here: download it.</p>;
+  return <Blob key={place.snapshot} place={place} entry={entry} kind={kind} type={type} />;
 }
 
 /** Shows the whole file from an address that only this page knows. As a picture, an SVG has no scripts and loads nothing. */
@@ -58,11 +70,21 @@ function Blob({ place, entry, kind, type }: PreviewProps & { kind: string; type:
       );
     };
   }, [place.snapshot, place.path, type]);
-  if (failure !== '') return html`<p class="problem" role="alert">${failure}</p>`;
-  if (address === '') return html`<p class="waiting" role="status">Reading the file…</p>`;
-  if (kind === 'picture') return html`<img class="picture" src=${address} alt=${shown(entry.name.text)} />`;
+  if (failure !== '')
+    return (
+      <p class="problem" role="alert">
+        {failure}
+      </p>
+    );
+  if (address === '')
+    return (
+      <p class="waiting" role="status">
+        Reading the file…
+      </p>
+    );
+  if (kind === 'picture') return <img class="picture" src={address} alt={shown(entry.name.text)} />;
   // A frame with `sandbox` has no viewer. As a PDF, whatever it is, it gets nothing but that viewer.
-  return html`<iframe class="pdf" src=${address} title=${shown(entry.name.text)}></iframe>`;
+  return <iframe class="pdf" src={address} title={shown(entry.name.text)}></iframe>;
 }
 
 async function fetchBlob(place: Place, type: string, signal: AbortSignal): Promise<string> {

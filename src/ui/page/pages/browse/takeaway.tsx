@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EntryRow } from '../../../api/browse.ts';
@@ -26,20 +25,31 @@ export function Takeaway({ place, entry }: TakeawayProps): VNode {
   const restored = `${command} restore ${quoteBytes(`${shortId(place.snapshot)}${path === '' ? '' : `:${path}`}`)}`;
   const name = path.split('/').at(-1)!;
   const target = entry.type === 'directory' ? quoteBytes(`./${name === '' ? 'restored' : name}`) : '.';
-  const button = (format: string, text: string): VNode =>
-    html`<button type="button" onClick=${download(format)}>${text}</button>`;
-  return html`<div class="takeaway">
-    ${entry.type === 'file' ? button('file', 'Download') : ''}
-    ${entry.type === 'directory' ? [button('zip', 'Download as zip'), button('tar', 'Download as tar')] : ''}
-    <details>
-      <summary>Restore</summary>
-      <p>Into the current directory of the terminal:</p>
-      <${CommandLine} label="Restore here" command=${`${restored} --target ${target}`} />
-      <p>Where it was, without replacing anything:</p>
-      <${CommandLine} label="Restore where it was" command=${`${restored} --original`} />
-    </details>
-    ${failure === '' ? '' : html`<p class="problem" role="alert">${failure}</p>`}
-  </div>`;
+  const button = (format: string, text: string): VNode => (
+    <button type="button" onClick={download(format)}>
+      {text}
+    </button>
+  );
+  return (
+    <div class="takeaway">
+      {entry.type === 'file' ? button('file', 'Download') : ''}
+      {entry.type === 'directory' ? [button('zip', 'Download as zip'), button('tar', 'Download as tar')] : ''}
+      <details>
+        <summary>Restore</summary>
+        <p>Into the current directory of the terminal:</p>
+        <CommandLine label="Restore here" command={`${restored} --target ${target}`} />
+        <p>Where it was, without replacing anything:</p>
+        <CommandLine label="Restore where it was" command={`${restored} --original`} />
+      </details>
+      {failure === '' ? (
+        ''
+      ) : (
+        <p class="problem" role="alert">
+          {failure}
+        </p>
+      )}
+    </div>
+  );
 }
 
 async function startDownload(place: Place, format: string): Promise<void> {

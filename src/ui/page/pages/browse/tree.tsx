@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { TreeAnswer } from '../../../api/browse.ts';
@@ -50,33 +49,44 @@ export function Tree({ base, place: { snapshot, path } }: TreeProps): VNode {
       else if (step === 'choose') choose(focused);
       else (event.currentTarget as HTMLElement).querySelectorAll('li')[step]?.focus();
     };
-    return html`<ul role="tree" aria-label="Directories" onKeyDown=${onKeyDown}>
-      ${lines.map((line) => {
-        const { key, text, level, isNote } = line;
-        const isOpen = open.has(key);
-        const onClick = (event: Event): void => {
-          if ((event.target as HTMLElement).className === 'marker') toggle(key);
-          else choose(key);
-        };
-        return html`<li
-          key=${key}
-          role="treeitem"
-          aria-level=${level}
-          aria-selected=${key === path}
-          aria-disabled=${isNote ? true : undefined}
-          aria-expanded=${isNote ? undefined : isOpen}
-          tabindex=${key === focused ? 0 : -1}
-          title=${text}
-          style=${{ paddingLeft: `${(level - 1) * INDENT_PX}px` }}
-          onFocus=${() => setActive(key)}
-          onClick=${isNote ? undefined : onClick}
-        >
-          <span class="marker" aria-hidden="true">${isNote ? '' : isOpen ? '▾' : '▸'}</span>${text}
-        </li>`;
-      })}
-    </ul>`;
+    return (
+      <ul role="tree" aria-label="Directories" onKeyDown={onKeyDown}>
+        {lines.map((line) => {
+          const { key, text, level, isNote } = line;
+          const isOpen = open.has(key);
+          const onClick = (event: Event): void => {
+            if ((event.target as HTMLElement).className === 'marker') toggle(key);
+            else choose(key);
+          };
+          return (
+            <li
+              key={key}
+              role="treeitem"
+              aria-level={level}
+              aria-selected={key === path}
+              aria-disabled={isNote ? true : undefined}
+              aria-expanded={isNote ? undefined : isOpen}
+              tabIndex={key === focused ? 0 : -1}
+              title={text}
+              style={{ paddingLeft: `${(level - 1) * INDENT_PX}px` }}
+              onFocus={() => setActive(key)}
+              onClick={isNote ? undefined : onClick}
+            >
+              <span class="marker" aria-hidden="true">
+                {isNote ? '' : isOpen ? '▾' : '▸'}
+              </span>
+              {text}
+            </li>
+          );
+        })}
+      </ul>
+    );
   };
-  return html`<div class="tree"><${Answered} asked=${asked} show=${show} /></div>`;
+  return (
+    <div class="tree">
+      <Answered asked={asked} show={show} />
+    </div>
+  );
 }
 
 function linesOf({ nodes }: TreeAnswer, base: string, open: ReadonlySet<string>): Line[] {

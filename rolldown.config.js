@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import { transform } from 'lightningcss';
 import { defineConfig } from 'rolldown';
 import { dts } from 'rolldown-plugin-dts';
 
@@ -118,23 +119,15 @@ const page = {
   },
   plugins: [
     {
-      // What separates tags in a template has no meaning, and was a tenth of the script.
-      name: 'without-indentation',
-      transform: { filter: { id: /\/src\/ui\/page\// }, handler: (code) => code.replaceAll(/\n\s+/g, '\n') },
-    },
-    {
       name: 'copied-files',
       generateBundle() {
         const read = (name) => readFileSync(`src/ui/page/${name}`, 'utf8');
         for (const fileName of ['index.html', 'icon.svg'])
           this.emitFile({ type: 'asset', fileName, source: read(fileName) });
         const others = readdirSync('src/ui/page/styles').filter((name) => name !== 'common.css');
-        const styles = ['common.css', ...others.sort()];
-        this.emitFile({
-          type: 'asset',
-          fileName: 'page.css',
-          source: styles.map((name) => read(`styles/${name}`).replaceAll(/\s*\n\s*/g, '')).join(''),
-        });
+        const styles = ['common.css', ...others.sort()].map((name) => read(`styles/${name}`)).join('');
+        const { code } = transform({ filename: 'page.css', code: Buffer.from(styles), minify: true });
+        this.emitFile({ type: 'asset', fileName: 'page.css', source: code });
       },
     },
   ],

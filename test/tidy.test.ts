@@ -199,7 +199,7 @@ describe('files', () => {
 
   it('are named in kebab-case', () => {
     const odd = files.filter(
-      (file) => !/^([a-z0-9-]+\/)*[a-z0-9-]+(\.(test|bench|soak))?\.(d\.)?(ts|js|mjs)$/.test(file.path),
+      (file) => !/^([a-z0-9-]+\/)*[a-z0-9-]+(\.(test|bench|soak))?\.(d\.)?(tsx?|js|mjs)$/.test(file.path),
     );
     expect(odd.map((file) => file.path)).toEqual([]);
   });

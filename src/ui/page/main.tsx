@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import { render } from 'preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -36,22 +35,31 @@ function App(): VNode {
   useEffect(() => {
     document.title = `${page.title} - ldm`;
   }, [page]);
-  return html`<a class="skip" href="#content" onClick=${skip}>Skip to the content</a>
-    <header>
-      <p class="place">${repository === undefined ? 'ldm' : shown(repository.place)}</p>
-      <nav aria-label="Pages">
-        ${PAGES.map(
-          (each) =>
-            html`<a key=${each.name} href=${link(each.name)} aria-current=${each === page ? 'page' : undefined}
-              >${each.title}</a
-            >`,
-        )}
-      </nav>
-    </header>
-    <main id="content" tabindex="-1">
-      ${repository?.warnings.map((warning) => html`<p class="warning" key=${warning}>${shown(warning)}</p>`)}
-      <${page.component} />
-    </main>`;
+  return (
+    <>
+      <a class="skip" href="#content" onClick={skip}>
+        Skip to the content
+      </a>
+      <header>
+        <p class="place">{repository === undefined ? 'ldm' : shown(repository.place)}</p>
+        <nav aria-label="Pages">
+          {PAGES.map((each) => (
+            <a key={each.name} href={link(each.name)} aria-current={each === page ? 'page' : undefined}>
+              {each.title}
+            </a>
+          ))}
+        </nav>
+      </header>
+      <main id="content" tabIndex={-1}>
+        {repository?.warnings.map((warning) => (
+          <p class="warning" key={warning}>
+            {shown(warning)}
+          </p>
+        ))}
+        <page.component />
+      </main>
+    </>
+  );
 }
 
 /** The fragment of the address says where the page is, so a link cannot move the focus. */
@@ -60,4 +68,4 @@ function skip(event: Event): void {
   document.getElementById('content')?.focus();
 }
 
-render(html`<${App} />`, document.getElementById('page')!);
+render(<App />, document.getElementById('page')!);

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { GroupRow, OverviewAnswer, RunRow, RunsAnswer, StorageAnswer } from '../../api/overview.ts';
@@ -14,44 +13,50 @@ import { age, bytes, countNoun, duration, percent, shortId, shown, time } from '
 export function Overview(): VNode {
   const storage = useAnswer('storage', {});
   const runs = useAnswer('runs', {});
-  return html`<h1>Overview</h1>
-    <${Answered} asked=${storage} show=${(answer: StorageAnswer) => html`<${Facts} ...${answer} />`} />
-    <h2>Backups</h2>
-    <${Backups} />
-    <h2>Runs of profiles on this machine</h2>
-    <${Answered} asked=${runs} show=${(answer: RunsAnswer) => html`<${Runs} ...${answer} />`} />`;
+  return (
+    <>
+      <h1>Overview</h1>
+      <Answered asked={storage} show={(answer: StorageAnswer) => <Facts {...answer} />} />
+      <h2>Backups</h2>
+      <Backups />
+      <h2>Runs of profiles on this machine</h2>
+      <Answered asked={runs} show={(answer: RunsAnswer) => <Runs {...answer} />} />
+    </>
+  );
 }
 
 function Facts(storage: StorageAnswer): VNode {
   const { freeBytes, diskBytes = 0, packBytes, verifiedBytes, oldestVerified, lastCheck } = storage;
   const errors = lastCheck?.errorCount ?? 0;
-  return html`<dl class="tiles">
-    <${Fact} name="Repository" value=${bytes(storage.bytes)} />
-    ${
-      freeBytes === undefined
-        ? ''
-        : html`<${Fact}
-            name="Free on its disk"
-            value=${bytes(freeBytes)}
-            note=${`${percent(freeBytes, diskBytes)} of ${bytes(diskBytes)}`}
-          />`
-    }
-    <${Fact}
-      name="Last check by this machine"
-      value=${lastCheck === undefined ? 'unknown' : time(lastCheck.time)}
-      note=${
-        lastCheck === undefined
-          ? 'run ldm check'
-          : `${errors === 0 ? 'no errors' : countNoun(errors, 'error')}, ${percent(lastCheck.readShare, 1)} of the data read`
-      }
-      isBad=${errors > 0}
-    />
-    <${Fact}
-      name="Verified with --max-age"
-      value=${`${percent(verifiedBytes, packBytes)} of the data`}
-      note=${oldestVerified === undefined ? 'none yet' : `all since ${time(oldestVerified).slice(0, 10)}`}
-    />
-  </dl>`;
+  return (
+    <dl class="tiles">
+      <Fact name="Repository" value={bytes(storage.bytes)} />
+      {freeBytes === undefined ? (
+        ''
+      ) : (
+        <Fact
+          name="Free on its disk"
+          value={bytes(freeBytes)}
+          note={`${percent(freeBytes, diskBytes)} of ${bytes(diskBytes)}`}
+        />
+      )}
+      <Fact
+        name="Last check by this machine"
+        value={lastCheck === undefined ? 'unknown' : time(lastCheck.time)}
+        note={
+          lastCheck === undefined
+            ? 'run ldm check'
+            : `${errors === 0 ? 'no errors' : countNoun(errors, 'error')}, ${percent(lastCheck.readShare, 1)} of the data read`
+        }
+        isBad={errors > 0}
+      />
+      <Fact
+        name="Verified with --max-age"
+        value={`${percent(verifiedBytes, packBytes)} of the data`}
+        note={oldestVerified === undefined ? 'none yet' : `all since ${time(oldestVerified).slice(0, 10)}`}
+      />
+    </dl>
+  );
 }
 
 interface FactProps {
@@ -62,48 +67,61 @@ interface FactProps {
 }
 
 function Fact({ name, value, note = '', isBad = false }: FactProps): VNode {
-  return html`<div>
-    <dt>${name}</dt>
-    <dd>
-      <strong>${value}</strong>
-      ${isBad ? html`<span class="mark warn">${note}</span>` : html`<span class="quiet">${note}</span>`}
-    </dd>
-  </div>`;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <strong>{value}</strong>
+        {isBad ? <span class="mark warn">{note}</span> : <span class="quiet">{note}</span>}
+      </dd>
+    </div>
+  );
 }
 
 function Backups(): VNode {
   const [hours, setHours] = useState('26');
   const asked = useAnswer('overview', { hours: useSettled(hours || '26') });
-  return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
-      <label
-        >Overdue after hours
-        <input
-          type="number"
-          min="1"
-          max="99999"
-          value=${hours}
-          onInput=${(event: Event) => setHours((event.currentTarget as HTMLInputElement).value)}
+  return (
+    <>
+      <form class="filters" onSubmit={(event: Event) => event.preventDefault()}>
+        <label>
+          Overdue after hours
+          <input
+            type="number"
+            min="1"
+            max="99999"
+            value={hours}
+            onInput={(event: Event) => setHours((event.currentTarget as HTMLInputElement).value)}
+          />
+        </label>
+        <Legend
+          marks={[
+            ['full', 'saved'],
+            ['flawed', 'saved, but some files could not be read'],
+            ['none', 'no snapshot'],
+          ]}
         />
-      </label>
-      <${Legend}
-        marks=${[
-          ['full', 'saved'],
-          ['flawed', 'saved, but some files could not be read'],
-          ['none', 'no snapshot'],
-        ]}
+      </form>
+      <Answered
+        asked={asked}
+        show={({ groups, unreadableCount }: OverviewAnswer) => (
+          <>
+            {unreadableCount === 0 ? (
+              ''
+            ) : (
+              <p class="warning">{countNoun(unreadableCount, 'snapshot')} cannot be read: run ldm check</p>
+            )}
+            {groups.length === 0 && <p>There are no snapshots yet.</p>}
+            <div class="groups">
+              {groups.map((group) => (
+                <Group key={keyOf(group)} group={group} />
+              ))}
+            </div>
+          </>
+        )}
       />
-    </form>
-    <${Answered}
-      asked=${asked}
-      show=${({ groups, unreadableCount }: OverviewAnswer) =>
-        html`${
-            unreadableCount === 0
-              ? ''
-              : html`<p class="warning">${countNoun(unreadableCount, 'snapshot')} cannot be read: run ldm check</p>`
-          }
-          ${groups.length === 0 ? html`<p>There are no snapshots yet.</p>` : ''}
-          <div class="groups">${groups.map((group) => html`<${Group} key=${keyOf(group)} group=${group} />`)}</div>`}
-    />`;
+    </>
+  );
 }
 
 function Group({ group }: { group: GroupRow }): VNode {
@@ -118,21 +136,29 @@ function Group({ group }: { group: GroupRow }): VNode {
       },
     ]),
   );
-  return html`<section class="group" aria-label=${name}>
-    <h3>
-      <strong>${shown(host)}</strong>
-      ${paths.map(({ text, key }) => html` <span key=${key}>${shown(text)}</span>`)}
-    </h3>
-    <p>
-      <span class=${isOverdue ? 'mark warn' : 'mark'}>${isOverdue ? 'OVERDUE' : 'ok'}</span> ${
-        newest === undefined
-          ? 'all dated in the future'
-          : html`newest${' '}<a href=${link('browse', { snapshot: newest.id })}>${time(newest.time)}</a
-              >${` (${age(newest.time)} ago)`}`
-      }${`, ${countNoun(snapshots, 'snapshot')}`}
-    </p>
-    <${Strip} label=${`Days with snapshots of ${name}`} days=${marks} />
-  </section>`;
+  return (
+    <section class="group" aria-label={name}>
+      <h3>
+        <strong>{shown(host)}</strong>
+        {paths.map(({ text, key }) => (
+          <span key={key}> {shown(text)}</span>
+        ))}
+      </h3>
+      <p>
+        <span class={isOverdue ? 'mark warn' : 'mark'}>{isOverdue ? 'OVERDUE' : 'ok'}</span>{' '}
+        {newest === undefined ? (
+          'all dated in the future'
+        ) : (
+          <>
+            newest <a href={link('browse', { snapshot: newest.id })}>{time(newest.time)}</a>
+            {` (${age(newest.time)} ago)`}
+          </>
+        )}
+        {`, ${countNoun(snapshots, 'snapshot')}`}
+      </p>
+      <Strip label={`Days with snapshots of ${name}`} days={marks} />
+    </section>
+  );
 }
 
 function keyOf({ host, paths }: GroupRow): string {
@@ -140,28 +166,44 @@ function keyOf({ host, paths }: GroupRow): string {
 }
 
 function Runs({ runs, problems }: RunsAnswer): VNode {
-  return html`${problems.map((problem) => html`<p class="warning" key=${problem}>${shown(problem)}</p>`)}
-  ${
-    runs.length === 0
-      ? html`<p class="quiet">None: ldm run has not been used here.</p>`
-      : html`<${Table}
+  return (
+    <>
+      {problems.map((problem) => (
+        <p class="warning" key={problem}>
+          {shown(problem)}
+        </p>
+      ))}
+      {runs.length === 0 ? (
+        <p class="quiet">None: ldm run has not been used here.</p>
+      ) : (
+        <Table
           caption="The last runs, the newest first"
-          heads=${['Start', 'Profile', 'Result', '#Duration', '#Added', 'Snapshot', 'Steps with exit codes']}
+          heads={['Start', 'Profile', 'Result', '#Duration', '#Added', 'Snapshot', 'Steps with exit codes']}
         >
-          ${runs.map((run) => html`<${Run} key=${`${run.profile} ${run.start}`} run=${run} />`)}
-        </${Table}>`
-  }`;
+          {runs.map((run) => (
+            <Run key={`${run.profile} ${run.start}`} run={run} />
+          ))}
+        </Table>
+      )}
+    </>
+  );
 }
 
 function Run({ run }: { run: RunRow }): VNode {
   const { start, profile, result, durationMs, addedBytes, snapshot, details } = run;
-  return html`<tr>
-    <th scope="row" class="nowrap">${time(start)}</th>
-    <td>${shown(profile)}</td>
-    <td><span class=${result === 'success' || result === 'running' ? 'mark' : 'mark warn'}>${result}</span></td>
-    <td class="number">${durationMs === undefined ? '' : duration(durationMs)}</td>
-    <td class="number">${addedBytes === undefined ? '' : bytes(addedBytes)}</td>
-    <td>${snapshot === undefined ? '' : shortId(snapshot)}</td>
-    <td class="details">${shown(details)}</td>
-  </tr>`;
+  return (
+    <tr>
+      <th scope="row" class="nowrap">
+        {time(start)}
+      </th>
+      <td>{shown(profile)}</td>
+      <td>
+        <span class={result === 'success' || result === 'running' ? 'mark' : 'mark warn'}>{result}</span>
+      </td>
+      <td class="number">{durationMs === undefined ? '' : duration(durationMs)}</td>
+      <td class="number">{addedBytes === undefined ? '' : bytes(addedBytes)}</td>
+      <td>{snapshot === undefined ? '' : shortId(snapshot)}</td>
+      <td class="details">{shown(details)}</td>
+    </tr>
+  );
 }

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RetainedRow, RetentionAnswer, RetentionGroup } from '../../api/retention.ts';
@@ -42,46 +41,47 @@ export function Retention(): VNode {
   useEffect(() => history.replaceState(undefined, '', link('retention', settled)), [JSON.stringify(settled)]);
   const change = (name: string) => (event: Event) =>
     setRules({ ...rules, [name]: (event.currentTarget as HTMLInputElement).value });
-  return html`<h1>Retention</h1>
-    <form class="filters rules" aria-label="Rules" onSubmit=${(event: Event) => event.preventDefault()}>
-      ${Object.entries(COUNTS).map(
-        ([name, most]) =>
-          html`<${Count}
-            key=${name}
-            name=${name}
-            most=${most}
-            value=${rules[name] ?? ''}
-            rules=${rules}
-            onChange=${setRules}
-          />`,
-      )}
-      ${OTHERS.map(
-        (name) =>
-          html`<label key=${name}
-            >${name}
+  return (
+    <>
+      <h1>Retention</h1>
+      <form class="filters rules" aria-label="Rules" onSubmit={(event: Event) => event.preventDefault()}>
+        {Object.entries(COUNTS).map(([name, most]) => (
+          <Count key={name} name={name} most={most} value={rules[name] ?? ''} rules={rules} onChange={setRules} />
+        ))}
+        {OTHERS.map((name) => (
+          <label key={name}>
+            {name}
             <input
-              placeholder=${name === 'keep-size' ? '500GiB' : '1y6m, 30d, 12h'}
-              value=${rules[name] ?? ''}
-              onInput=${change(name)}
+              placeholder={name === 'keep-size' ? '500GiB' : '1y6m, 30d, 12h'}
+              value={rules[name] ?? ''}
+              onInput={change(name)}
             />
-          </label>`,
+          </label>
+        ))}
+        <label>
+          group-by
+          <select value={rules['group-by'] ?? GROUPINGS[0]} onChange={change('group-by')}>
+            {GROUPINGS.map((value) => (
+              <option key={value} value={value}>
+                {value || 'one group'}
+              </option>
+            ))}
+          </select>
+        </label>
+      </form>
+      {hasRule ? (
+        <>
+          <Commands rules={settled} />
+          <Answered
+            asked={asked}
+            show={(answer: RetentionAnswer) => <Outcome answer={answer} isWaiting={asked.isWaiting} />}
+          />
+        </>
+      ) : (
+        <p class="quiet">Without a rule, nothing would be deleted.</p>
       )}
-      <label
-        >group-by
-        <select value=${rules['group-by'] ?? GROUPINGS[0]} onChange=${change('group-by')}>
-          ${GROUPINGS.map((value) => html`<option key=${value} value=${value}>${value || 'one group'}</option>`)}
-        </select>
-      </label>
-    </form>
-    ${
-      hasRule
-        ? html`<${Commands} rules=${settled} />
-            <${Answered}
-              asked=${asked}
-              show=${(answer: RetentionAnswer) => html`<${Outcome} answer=${answer} isWaiting=${asked.isWaiting} />`}
-            />`
-        : html`<p class="quiet">Without a rule, nothing would be deleted.</p>`
-    }`;
+    </>
+  );
 }
 
 interface CountProps {
@@ -95,21 +95,23 @@ interface CountProps {
 function Count({ name, most, value, rules, onChange }: CountProps): VNode {
   const set = (text: string): void => onChange({ ...rules, [name]: text });
   const typed = (event: Event): string => (event.currentTarget as HTMLInputElement).value;
-  return html`<div class="rule">
-    <label
-      >${name}
-      <input size="9" placeholder="0" value=${value} onInput=${(event: Event) => set(typed(event))} />
-    </label>
-    <input
-      type="range"
-      aria-label=${`${name}, up to unlimited`}
-      aria-valuetext=${value || '0'}
-      min="0"
-      max=${most + 1}
-      value=${value === 'unlimited' ? most + 1 : Math.min(most, Number(value) || 0)}
-      onInput=${(event: Event) => set(Number(typed(event)) > most ? 'unlimited' : typed(event))}
-    />
-  </div>`;
+  return (
+    <div class="rule">
+      <label>
+        {name}
+        <input size={9} placeholder="0" value={value} onInput={(event: Event) => set(typed(event))} />
+      </label>
+      <input
+        type="range"
+        aria-label={`${name}, up to unlimited`}
+        aria-valuetext={value || '0'}
+        min="0"
+        max={most + 1}
+        value={value === 'unlimited' ? most + 1 : Math.min(most, Number(value) || 0)}
+        onInput={(event: Event) => set(Number(typed(event)) > most ? 'unlimited' : typed(event))}
+      />
+    </div>
+  );
 }
 
 function Commands({ rules }: { rules: Rules }): VNode {
@@ -119,68 +121,101 @@ function Commands({ rules }: { rules: Rules }): VNode {
   const lines = options.map(
     ([name, value]) => `${name} = ${name in COUNTS && /^\d+$/.test(value) ? value : JSON.stringify(value)}`,
   );
-  return html`<details class="commands">
-    <summary>Command line and profile</summary>
-    <${CommandLine}
-      label="Command line"
-      command=${[command, 'forget', ...options.map(([name, value]) => `--${name} ${value === '' ? "''" : quote(value)}`)].join(' ')}
-    />
-    <${CommandLine} label="Profile" command=${[`[profiles.${profile}.forget]`, ...lines].join('\n')} />
-  </details>`;
+  return (
+    <details class="commands">
+      <summary>Command line and profile</summary>
+      <CommandLine
+        label="Command line"
+        command={[
+          command,
+          'forget',
+          ...options.map(([name, value]) => `--${name} ${value === '' ? "''" : quote(value)}`),
+        ].join(' ')}
+      />
+      <CommandLine label="Profile" command={[`[profiles.${profile}.forget]`, ...lines].join('\n')} />
+    </details>
+  );
 }
 
 function Outcome({ answer, isWaiting }: { answer: RetentionAnswer; isWaiting: boolean }): VNode {
   const { groups, staying, going, storedBytes, rawBytes, size } = answer;
-  return html`<p role="status" class="outcome">
-      ${
-        isWaiting
-          ? 'Applying the rules…'
-          : html`<strong>${countNoun(going, 'snapshot')} would go, ${staying} stay. </strong>
-              ${`That frees `}<strong>${bytes(storedBytes)}</strong>${` (${bytes(rawBytes)} before compression).`}
-              ${size === undefined ? '' : ` The repository has ${bytes(size.beforeBytes)}, and then ${bytes(size.expectedBytes)}.`}`
-      }
-    </p>
-    <${Legend}
-      marks=${[
-        ['full', 'a snapshot stays'],
-        ['gone', 'all snapshots go'],
-        ['none', 'no snapshot'],
-      ]}
-    />
-    <div class="groups">${groups.map((group) => html`<${Group} key=${group.name} group=${group} />`)}</div>`;
+  return (
+    <>
+      <p role="status" class="outcome">
+        {isWaiting ? (
+          'Applying the rules…'
+        ) : (
+          <>
+            <strong>
+              {countNoun(going, 'snapshot')} would go, {staying} stay.{' '}
+            </strong>
+            {`That frees `}
+            <strong>{bytes(storedBytes)}</strong>
+            {` (${bytes(rawBytes)} before compression).`}
+            {size === undefined
+              ? ''
+              : ` The repository has ${bytes(size.beforeBytes)}, and then ${bytes(size.expectedBytes)}.`}
+          </>
+        )}
+      </p>
+      <Legend
+        marks={[
+          ['full', 'a snapshot stays'],
+          ['gone', 'all snapshots go'],
+          ['none', 'no snapshot'],
+        ]}
+      />
+      <div class="groups">
+        {groups.map((group) => (
+          <Group key={group.name} group={group} />
+        ))}
+      </div>
+    </>
+  );
 }
 
 function Group({ group: { name, snapshots } }: { group: RetentionGroup }): VNode {
   const [isOpen, setOpen] = useState(false);
   const going = snapshots.filter(({ stays }) => !stays).length;
   const summary = `${countNoun(snapshots.length, 'snapshot')}: ${going} would go`;
-  return html`<section class="group" aria-label=${shown(name)}>
-    <h2>${shown(name)}</h2>
-    <${Strip} label=${`What stays of ${shown(name)}`} days=${daysOf(snapshots)} />
-    <details onToggle=${(event: Event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
-      <summary>${summary}</summary>
-      ${
-        isOpen
-          ? html`<${Table}
-              caption=${`Snapshots of ${shown(name)}`}
-              heads=${['Time', 'Result', '#Only here', 'Tags', 'Reasons']}
-            >
-              ${snapshots.map((row) => html`<${Row} key=${row.id} row=${row} />`)}
-            </${Table}>`
-          : ''
-      }
-    </details>
-  </section>`;
+  return (
+    <section class="group" aria-label={shown(name)}>
+      <h2>{shown(name)}</h2>
+      <Strip label={`What stays of ${shown(name)}`} days={daysOf(snapshots)} />
+      <details onToggle={(event: Event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
+        <summary>{summary}</summary>
+        {isOpen && (
+          <Table caption={`Snapshots of ${shown(name)}`} heads={['Time', 'Result', '#Only here', 'Tags', 'Reasons']}>
+            {snapshots.map((row) => (
+              <Row key={row.id} row={row} />
+            ))}
+          </Table>
+        )}
+      </details>
+    </section>
+  );
 }
 
 function Row({ row }: { row: RetainedRow }): VNode {
-  return html`<tr>
-    <th scope="row" class="nowrap"><a href=${link('browse', { snapshot: row.id })}>${time(row.time)}</a></th>
-    <td><span class=${row.stays ? 'mark' : 'mark warn'}>${row.stays ? 'stays' : 'goes'}</span></td>
-    <td class="number">${bytes(row.onlyHereBytes)}</td>
-    <td>${row.tags.map((tag) => html`<span class="mark" key=${tag}>${shown(tag)}</span>`)}</td>
-    <td>${shown(row.reasons.join(', '))}</td>
-  </tr>`;
+  return (
+    <tr>
+      <th scope="row" class="nowrap">
+        <a href={link('browse', { snapshot: row.id })}>{time(row.time)}</a>
+      </th>
+      <td>
+        <span class={row.stays ? 'mark' : 'mark warn'}>{row.stays ? 'stays' : 'goes'}</span>
+      </td>
+      <td class="number">{bytes(row.onlyHereBytes)}</td>
+      <td>
+        {row.tags.map((tag) => (
+          <span class="mark" key={tag}>
+            {shown(tag)}
+          </span>
+        ))}
+      </td>
+      <td>{shown(row.reasons.join(', '))}</td>
+    </tr>
+  );
 }
 
 function daysOf(snapshots: readonly RetainedRow[]): Map<string, StripDay> {

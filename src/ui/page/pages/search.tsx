@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SearchAnswer, SearchRow } from '../../api/search.ts';
@@ -18,65 +17,87 @@ export function Search(): VNode {
   const asked = useAnswer('search', parameters);
   // For the way back from a file that was found.
   useEffect(() => history.replaceState(undefined, '', link('search', parameters)), [JSON.stringify(parameters)]);
-  return html`<h1>Search</h1>
-    <form class="filters" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
-      <label class="wide"
-        >Name, path or pattern (* ? [a-z])
-        <input
-          type="search"
-          value=${words}
-          autofocus
-          onInput=${(event: Event) => setWords((event.currentTarget as HTMLInputElement).value)}
+  return (
+    <>
+      <h1>Search</h1>
+      <form class="filters" role="search" onSubmit={(event: Event) => event.preventDefault()}>
+        <label class="wide">
+          Name, path or pattern (* ? [a-z])
+          <input
+            type="search"
+            value={words}
+            autofocus
+            onInput={(event: Event) => setWords((event.currentTarget as HTMLInputElement).value)}
+          />
+        </label>
+        <label class="tick">
+          <input type="checkbox" checked={isDeleted} onChange={() => setDeleted(!isDeleted)} />
+          only what was deleted later
+        </label>
+      </form>
+      {parameters === undefined ? (
+        <p class="quiet">
+          All snapshots are searched, regardless of upper and lower case. Deleted is what a later snapshot of the same
+          host and paths no longer has.
+        </p>
+      ) : (
+        <Answered
+          asked={asked}
+          show={(answer: SearchAnswer) => <Results answer={answer} isWaiting={asked.isWaiting} />}
         />
-      </label>
-      <label class="tick">
-        <input type="checkbox" checked=${isDeleted} onChange=${() => setDeleted(!isDeleted)} />
-        only what was deleted later
-      </label>
-    </form>
-    ${
-      parameters === undefined
-        ? html`<p class="quiet">
-            All snapshots are searched, regardless of upper and lower case. Deleted is what a later snapshot of the same
-            host and paths no longer has.
-          </p>`
-        : html`<${Answered}
-            asked=${asked}
-            show=${(answer: SearchAnswer) => html`<${Results} answer=${answer} isWaiting=${asked.isWaiting} />`}
-          />`
-    }`;
+      )}
+    </>
+  );
 }
 
 function Results({ answer, isWaiting }: { answer: SearchAnswer; isWaiting: boolean }): VNode {
   const { rows } = answer;
   const hasHosts = rows.some(({ host }) => host !== rows[0]!.host);
-  return html`<p class="count" role="status">${isWaiting ? 'Searching…' : describe(answer)}</p>
-    ${
-      rows.length === 0
-        ? ''
-        : html`<${Table}
-            caption="What was found, by path"
-            heads=${['Path', ...(hasHosts ? ['Host'] : []), '#Size', 'Newest in', '#Snapshots']}
-          >
-            ${rows.map((row) => html`<${Found} key=${`${row.host} ${row.path.key}`} row=${row} hasHosts=${hasHosts} />`)}
-          </${Table}>`
-    }`;
+  return (
+    <>
+      <p class="count" role="status">
+        {isWaiting ? 'Searching…' : describe(answer)}
+      </p>
+      {rows.length === 0 ? (
+        ''
+      ) : (
+        <Table
+          caption="What was found, by path"
+          heads={['Path', ...(hasHosts ? ['Host'] : []), '#Size', 'Newest in', '#Snapshots']}
+        >
+          {rows.map((row) => (
+            <Found key={`${row.host} ${row.path.key}`} row={row} hasHosts={hasHosts} />
+          ))}
+        </Table>
+      )}
+    </>
+  );
 }
 
 function Found({ row, hasHosts }: { row: SearchRow; hasHosts: boolean }): VNode {
   const { path, snapshot, host, isDeleted } = row;
-  return html`<tr>
-    <th scope="row" class="path">
-      <a href=${link('browse', { snapshot, path: path.key })}
-        >${shown(path.text)}${row.type === 'directory' ? '/' : ''}</a
-      >
-      ${isDeleted ? html` <span class="mark warn">deleted</span>` : ''}
-    </th>
-    ${hasHosts ? html`<td>${shown(host)}</td>` : ''}
-    <td class="number">${row.bytes === undefined ? '' : bytes(row.bytes)}</td>
-    <td class="nowrap" title=${time(row.time)}>${time(row.time).slice(0, 10)}</td>
-    <td class="number">${count(row.snapshots)}</td>
-  </tr>`;
+  return (
+    <tr>
+      <th scope="row" class="path">
+        <a href={link('browse', { snapshot, path: path.key })}>
+          {shown(path.text)}
+          {row.type === 'directory' ? '/' : ''}
+        </a>
+        {isDeleted && (
+          <>
+            {' '}
+            <span class="mark warn">deleted</span>
+          </>
+        )}
+      </th>
+      {hasHosts ? <td>{shown(host)}</td> : ''}
+      <td class="number">{row.bytes === undefined ? '' : bytes(row.bytes)}</td>
+      <td class="nowrap" title={time(row.time)}>
+        {time(row.time).slice(0, 10)}
+      </td>
+      <td class="number">{count(row.snapshots)}</td>
+    </tr>
+  );
 }
 
 function describe({ rows, pathCount, isCut, snapshotCount, unreadableCount }: SearchAnswer): string {

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { SnapshotRow, SnapshotsAnswer } from '../../api.ts';
@@ -10,11 +9,12 @@ import { bytes, count, countNoun, shown, time } from '../words.ts';
 /** All snapshots, with filters. Ticking some says what deleting them frees. */
 export function Snapshots(): VNode {
   const asked = useAnswer('snapshots', {});
-  return html`<h1>Snapshots</h1>
-    <${Answered}
-      asked=${asked}
-      show=${(answer: SnapshotsAnswer) => html`<${SnapshotTable} all=${answer.snapshots} />`}
-    />`;
+  return (
+    <>
+      <h1>Snapshots</h1>
+      <Answered asked={asked} show={(answer: SnapshotsAnswer) => <SnapshotTable all={answer.snapshots} />} />
+    </>
+  );
 }
 
 interface Filter {
@@ -35,56 +35,69 @@ function SnapshotTable({ all }: { all: readonly SnapshotRow[] }): VNode {
   const [isLong, setLong] = useState(false);
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => all.filter((row) => matches(row, filter)), [all, filter]);
-  if (all.length === 0) return html`<p>There are no snapshots yet.</p>`;
+  if (all.length === 0) return <p>There are no snapshots yet.</p>;
   const tick = (ids: readonly string[], isTicked: boolean): void => {
     const others = [...ticked].filter((id) => !ids.includes(id));
     setTicked(new Set(isTicked ? [...others, ...ids] : others));
   };
   const shownIds = rows.map(({ id }) => id);
   const areAllTicked = rows.length > 0 && shownIds.every((id) => ticked.has(id));
-  return html`<${Filters} all=${all} filter=${filter} onChange=${setFilter} />
-    <p class="count" role="status">
-      ${countNoun(rows.length, 'snapshot')}${rows.length < all.length ? ` of ${count(all.length)}` : ''}
-    </p>
-    <div class="scroll">
-      <table class="list">
-        <caption class="unseen">
-          Snapshots, the newest first
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">
-              <input
-                type="checkbox"
-                aria-label=${`Tick all ${count(rows.length)}`}
-                checked=${areAllTicked}
-                onChange=${() => tick(shownIds, !areAllTicked)}
-              />
-            </th>
-            <th scope="col">Time</th>
-            <th scope="col">Host</th>
-            <th scope="col">Paths</th>
-            <th scope="col" class="minor">Tags</th>
-            <th scope="col" class="number minor">Files</th>
-            <th scope="col" class="number minor">Size</th>
-            <th scope="col" class="number">Added</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.slice(0, isLong ? undefined : ROWS_AT_ONCE).map((row) => html`<${Row} key=${row.id} row=${row} isTicked=${ticked.has(row.id)} onTick=${tick} />`)}
-        </tbody>
-      </table>
-    </div>
-    ${
-      isLong || rows.length <= ROWS_AT_ONCE
-        ? ''
-        : html`<p>
-            <button type="button" onClick=${() => setLong(true)}>
-              Show the older ${count(rows.length - ROWS_AT_ONCE)}
-            </button>
-          </p>`
-    }
-    <${FreedBar} ids=${[...ticked]} onClear=${() => setTicked(new Set())} />`;
+  return (
+    <>
+      <Filters all={all} filter={filter} onChange={setFilter} />
+      <p class="count" role="status">
+        {countNoun(rows.length, 'snapshot')}
+        {rows.length < all.length ? ` of ${count(all.length)}` : ''}
+      </p>
+      <div class="scroll">
+        <table class="list">
+          <caption class="unseen">Snapshots, the newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">
+                <input
+                  type="checkbox"
+                  aria-label={`Tick all ${count(rows.length)}`}
+                  checked={areAllTicked}
+                  onChange={() => tick(shownIds, !areAllTicked)}
+                />
+              </th>
+              <th scope="col">Time</th>
+              <th scope="col">Host</th>
+              <th scope="col">Paths</th>
+              <th scope="col" class="minor">
+                Tags
+              </th>
+              <th scope="col" class="number minor">
+                Files
+              </th>
+              <th scope="col" class="number minor">
+                Size
+              </th>
+              <th scope="col" class="number">
+                Added
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, isLong ? undefined : ROWS_AT_ONCE).map((row) => (
+              <Row key={row.id} row={row} isTicked={ticked.has(row.id)} onTick={tick} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {isLong || rows.length <= ROWS_AT_ONCE ? (
+        ''
+      ) : (
+        <p>
+          <button type="button" onClick={() => setLong(true)}>
+            Show the older {count(rows.length - ROWS_AT_ONCE)}
+          </button>
+        </p>
+      )}
+      <FreedBar ids={[...ticked]} onClear={() => setTicked(new Set())} />
+    </>
+  );
 }
 
 interface RowProps {
@@ -95,28 +108,42 @@ interface RowProps {
 
 function Row({ row, isTicked, onTick }: RowProps): VNode {
   const name = `${time(row.time)} on ${shown(row.host)}`;
-  return html`<tr class=${isTicked ? 'ticked' : ''}>
-    <td>
-      <input
-        type="checkbox"
-        aria-label=${`Tick ${name}`}
-        checked=${isTicked}
-        onChange=${() => onTick([row.id], !isTicked)}
-      />
-    </td>
-    <th scope="row"><a href=${link('browse', { snapshot: row.id })} title=${row.id}>${time(row.time)}</a></th>
-    <td>${shown(row.host)}</td>
-    <td class="paths">${row.paths.map((path) => html`<span key=${path.key}>${shown(path.text)}</span>`)}</td>
-    <td class="minor">
-      ${row.isPinned ? html`<span class="mark">pinned</span>` : ''}
-      ${row.problems > 0 ? html`<span class="mark warn">${countNoun(row.problems, 'file')} not read</span>` : ''}
-      ${row.tags.map((tag) => html`<span class="mark" key=${tag}>${shown(tag)}</span>`)}
-      ${row.comment === '' ? '' : html`<span class="comment">${shown(row.comment)}</span>`}
-    </td>
-    <td class="number minor">${count(row.files)}</td>
-    <td class="number minor">${bytes(row.bytes)}</td>
-    <td class="number">${bytes(row.addedBytes)}</td>
-  </tr>`;
+  return (
+    <tr class={isTicked ? 'ticked' : ''}>
+      <td>
+        <input
+          type="checkbox"
+          aria-label={`Tick ${name}`}
+          checked={isTicked}
+          onChange={() => onTick([row.id], !isTicked)}
+        />
+      </td>
+      <th scope="row">
+        <a href={link('browse', { snapshot: row.id })} title={row.id}>
+          {time(row.time)}
+        </a>
+      </th>
+      <td>{shown(row.host)}</td>
+      <td class="paths">
+        {row.paths.map((path) => (
+          <span key={path.key}>{shown(path.text)}</span>
+        ))}
+      </td>
+      <td class="minor">
+        {row.isPinned && <span class="mark">pinned</span>}
+        {row.problems > 0 && <span class="mark warn">{countNoun(row.problems, 'file')} not read</span>}
+        {row.tags.map((tag) => (
+          <span class="mark" key={tag}>
+            {shown(tag)}
+          </span>
+        ))}
+        {row.comment === '' ? '' : <span class="comment">{shown(row.comment)}</span>}
+      </td>
+      <td class="number minor">{count(row.files)}</td>
+      <td class="number minor">{bytes(row.bytes)}</td>
+      <td class="number">{bytes(row.addedBytes)}</td>
+    </tr>
+  );
 }
 
 interface FiltersProps {
@@ -130,24 +157,35 @@ function Filters({ all, filter, onChange }: FiltersProps): VNode {
   const tags = useMemo(() => [...new Set(all.flatMap((row) => row.tags))].sort(), [all]);
   const change = (name: keyof Filter) => (event: Event) =>
     onChange({ ...filter, [name]: (event.currentTarget as HTMLInputElement).value });
-  const choice = (name: 'host' | 'tag', values: readonly string[]): VNode =>
-    html`<label
-      >${name === 'host' ? 'Host' : 'Tag'}
-      <select value=${filter[name]} onChange=${change(name)}>
+  const choice = (name: 'host' | 'tag', values: readonly string[]): VNode => (
+    <label>
+      {name === 'host' ? 'Host' : 'Tag'}
+      <select value={filter[name]} onChange={change(name)}>
         <option value="">all</option>
-        ${values.map((value) => html`<option key=${value} value=${value}>${shown(value)}</option>`)}
+        {values.map((value) => (
+          <option key={value} value={value}>
+            {shown(value)}
+          </option>
+        ))}
       </select>
-    </label>`;
-  return html`<form
-    class="filters"
-    role="search"
-    aria-label="Filter snapshots"
-    onSubmit=${(event: Event) => event.preventDefault()}
-  >
-    ${choice('host', hosts)} ${tags.length > 0 ? choice('tag', tags) : ''}
-    <label>Since <input type="date" value=${filter.since} onInput=${change('since')} /></label>
-    <label>Path, id or comment <input type="search" value=${filter.words} onInput=${change('words')} /></label>
-  </form>`;
+    </label>
+  );
+  return (
+    <form
+      class="filters"
+      role="search"
+      aria-label="Filter snapshots"
+      onSubmit={(event: Event) => event.preventDefault()}
+    >
+      {choice('host', hosts)} {tags.length > 0 ? choice('tag', tags) : ''}
+      <label>
+        Since <input type="date" value={filter.since} onInput={change('since')} />
+      </label>
+      <label>
+        Path, id or comment <input type="search" value={filter.words} onInput={change('words')} />
+      </label>
+    </form>
+  );
 }
 
 function matches(row: SnapshotRow, { host, tag, words, since }: Filter): boolean {

@@ -1,4 +1,3 @@
-import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { SnapshotRow, SnapshotsAnswer } from '../../api.ts';
@@ -7,6 +6,7 @@ import type { StatsAnswer } from '../../api/stats.ts';
 import { Answered, useAnswer } from '../parts/answered.tsx';
 import { Growth } from '../parts/growth.tsx';
 import { SnapshotSet } from '../parts/snapshot-set.tsx';
+import { Table } from '../parts/table.tsx';
 import { Treemap } from '../parts/treemap.tsx';
 import { link, route } from '../route.ts';
 import { bytes, shown } from '../words.ts';
@@ -16,21 +16,24 @@ export function Space(): VNode {
   const snapshots = useAnswer('snapshots', {});
   const stats = useAnswer('stats', {});
   const growth = useAnswer('growth', {});
-  return html`<h1>Space</h1>
-    <${Answered}
-      asked=${snapshots}
-      show=${(answer: SnapshotsAnswer) =>
-        answer.snapshots.length === 0
-          ? html`<p>There are no snapshots yet.</p>`
-          : html`<${Places} all=${answer.snapshots} />`}
-    />
-    <h2>All snapshots over time</h2>
-    <${Answered} asked=${stats} show=${(answer: StatsAnswer) => html`<${Ratios} stats=${answer} />`} />
-    <p class="quiet">
-      What a snapshot added is what no older one has. What a deleted snapshot added counts for the oldest one that needs
-      it.
-    </p>
-    <${Answered} asked=${growth} show=${(answer: GrowthAnswer) => html`<${Growth} answer=${answer} />`} />`;
+  return (
+    <>
+      <h1>Space</h1>
+      <Answered
+        asked={snapshots}
+        show={(answer: SnapshotsAnswer) =>
+          answer.snapshots.length === 0 ? <p>There are no snapshots yet.</p> : <Places all={answer.snapshots} />
+        }
+      />
+      <h2>All snapshots over time</h2>
+      <Answered asked={stats} show={(answer: StatsAnswer) => <Ratios stats={answer} />} />
+      <p class="quiet">
+        What a snapshot added is what no older one has. What a deleted snapshot added counts for the oldest one that
+        needs it.
+      </p>
+      <Answered asked={growth} show={(answer: GrowthAnswer) => <Growth answer={answer} />} />
+    </>
+  );
 }
 
 const MEASURES: readonly { readonly name: keyof SpaceSizes; readonly title: string; readonly sentence: string }[] = [
@@ -48,7 +51,7 @@ const MEASURES: readonly { readonly name: keyof SpaceSizes; readonly title: stri
     name: 'onlyHereBytes',
     title: 'Only here',
     sentence:
-      'What would be freed if only this vanished from the snapshots: nothing else needs it. What several directories share is in none of them, but in the one above.',
+      'What nothing else needs: without this, it would be freed. What several directories share counts for the one above them.',
   },
 ];
 
@@ -61,29 +64,29 @@ function Places({ all }: { all: readonly SnapshotRow[] }): VNode {
   const measure = MEASURES.find(({ name }) => name === by) ?? MEASURES[0]!;
   const linkTo = (changes: Readonly<Record<string, string>>): string => link('space', { ids, path, by, ...changes });
   const go = (changes: Readonly<Record<string, string>>): void => location.assign(linkTo(changes));
-  return html`<${SnapshotSet}
-      all=${all}
-      ids=${ids.split(',')}
-      onChange=${(next: string) => go({ ids: next, path: '' })}
-    />
-    <fieldset class="choices">
-      <legend>Measure</legend>
-      ${MEASURES.map(
-        ({ name, title }) =>
-          html`<label key=${name}>
-            <input type="radio" name="measure" checked=${measure.name === name} onChange=${() => go({ by: name })} />
-            ${title}
-          </label>`,
-      )}
-    </fieldset>
-    <p class="quiet">${measure.sentence}</p>
-    <${Answered}
-      asked=${asked}
-      show=${(answer: SpaceAnswer) =>
-        html`<div class=${asked.isWaiting ? 'outdated' : ''} aria-busy=${asked.isWaiting}>
-          <${Place} answer=${answer} measure=${measure.name} linkTo=${linkTo} />
-        </div>`}
-    />`;
+  return (
+    <>
+      <SnapshotSet all={all} ids={ids.split(',')} onChange={(next: string) => go({ ids: next, path: '' })} />
+      <fieldset class="choices">
+        <legend>Measure</legend>
+        {MEASURES.map(({ name, title }) => (
+          <label key={name}>
+            <input type="radio" name="measure" checked={measure.name === name} onChange={() => go({ by: name })} />
+            {title}
+          </label>
+        ))}
+      </fieldset>
+      <p class="quiet">{measure.sentence}</p>
+      <Answered
+        asked={asked}
+        show={(answer: SpaceAnswer) => (
+          <div class={asked.isWaiting ? 'outdated' : ''} aria-busy={asked.isWaiting}>
+            <Place answer={answer} measure={measure.name} linkTo={linkTo} />
+          </div>
+        )}
+      />
+    </>
+  );
 }
 
 interface PlaceProps {
@@ -104,42 +107,57 @@ function Place({ answer: { crumbs, parts, total }, measure, linkTo }: PlaceProps
   const rest = Math.max(0, total[measure] - sorted.reduce((sum, part) => sum + part[measure], 0));
   const tiles = rows.map(({ part, ...row }) => ({ ...row, size: bytes(part[measure]), value: part[measure] }));
   const restTile = { key: '', name: restName(measure), size: bytes(rest), value: rest, link: undefined };
-  return html`<nav class="crumbs" aria-label="Directories above">
-      ${crumbs.map(({ text, key }, index) =>
-        key === here.key
-          ? html`<span key=${key} aria-current="location">${index === 0 ? shown(text) : nameOf(text)}</span>`
-          : html`<a key=${key} href=${linkTo({ path: index === 0 ? '' : key })}
-              >${index === 0 ? shown(text) : nameOf(text)}</a
-            >`,
-      )}
-    </nav>
-    <div class="beside">
-      <${Treemap} label=${`${shown(here.text)}: ${bytes(total[measure])}`} tiles=${[...tiles, restTile]} />
-      <div class="scroll figures" tabindex="0" role="region" aria-label="The same as a table">
-        <table class="list">
-          <caption class="unseen">
-            ${shown(here.text)}, the largest first
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              ${MEASURES.map(({ name, title }) => html`<th key=${name} scope="col" class="number">${title}</th>`)}
-            </tr>
-          </thead>
-          <tbody>
-            <${SizeRow} name="Total" sizes=${total} />
-            ${rows.map((row) => html`<${SizeRow} ...${row} sizes=${row.part} />`)}
-          </tbody>
-        </table>
+  return (
+    <>
+      <nav class="crumbs" aria-label="Directories above">
+        {crumbs.map(({ text, key }, index) =>
+          key === here.key ? (
+            <span key={key} aria-current="location">
+              {index === 0 ? shown(text) : nameOf(text)}
+            </span>
+          ) : (
+            <a key={key} href={linkTo({ path: index === 0 ? '' : key })}>
+              {index === 0 ? shown(text) : nameOf(text)}
+            </a>
+          ),
+        )}
+      </nav>
+      <div class="beside">
+        <Treemap label={`${shown(here.text)}: ${bytes(total[measure])}`} tiles={[...tiles, restTile]} />
+        <Table
+          caption={`${shown(here.text)}, the largest first`}
+          heads={['Name', ...MEASURES.map(({ title }) => `#${title}`)]}
+          isLong
+        >
+          <SizeRow name="Total" sizes={total} />
+          {rows.map((row) => (
+            <SizeRow {...row} sizes={row.part} />
+          ))}
+        </Table>
       </div>
-    </div>`;
+    </>
+  );
 }
 
-function SizeRow({ name, link: to, sizes }: { name: string; link?: string; sizes: SpaceSizes | SpacePart }): VNode {
-  return html`<tr>
-    <th scope="row">${to === undefined ? name : html`<a href=${to}>${name}</a>`}</th>
-    ${MEASURES.map((each) => html`<td key=${each.name} class="number">${bytes(sizes[each.name])}</td>`)}
-  </tr>`;
+function SizeRow({
+  name,
+  link: to,
+  sizes,
+}: {
+  name: string;
+  link?: string | undefined;
+  sizes: SpaceSizes | SpacePart;
+}): VNode {
+  return (
+    <tr>
+      <th scope="row">{to === undefined ? name : <a href={to}>{name}</a>}</th>
+      {MEASURES.map((each) => (
+        <td key={each.name} class="number">
+          {bytes(sizes[each.name])}
+        </td>
+      ))}
+    </tr>
+  );
 }
 
 function restName(measure: keyof SpaceSizes): string {
@@ -156,13 +174,16 @@ function Ratios({ stats }: { stats: StatsAnswer }): VNode {
     ['Different chunks', bytes(stats.uniqueBytes), `deduplication ${stats.dedupRatio.toFixed(2)} to 1`],
     ['Stored', bytes(stats.storedBytes), `with directories, compression ${stats.compressionRatio.toFixed(2)} to 1`],
   ];
-  return html`<dl class="facts">
-    ${rows.map(
-      ([name, value, more]) =>
-        html`<div key=${name}>
-          <dt>${name}</dt>
-          <dd><strong>${value}</strong> <span class="quiet">${more}</span></dd>
-        </div>`,
-    )}
-  </dl>`;
+  return (
+    <dl class="facts">
+      {rows.map(([name, value, more]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <strong>{value}</strong> <span class="quiet">{more}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
 }

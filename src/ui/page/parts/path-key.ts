@@ -1,4 +1,4 @@
-import { quote } from '../words.ts';
+import { quote, shown } from '../words.ts';
 
 /**
  * Keys of paths have their bytes in base64url. Here, a path is a string with one character for each byte: it can be cut
@@ -40,13 +40,10 @@ export function textOfBytes(bytes: string): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
 }
 
-/** What must not be seen as it is: the directions and ends of lines, and bytes that are not UTF-8. */
-const UNREADABLE = /[\p{Cc}\p{Cf}\u2028\u2029\ufffd]/u;
-
 /** Quotes the bytes of a word for a shell: where they are no readable text, with escapes, as in bash, zsh and ksh. */
 export function quoteBytes(bytes: string): string {
   const text = textOfBytes(bytes);
-  if (!UNREADABLE.test(text)) return quote(text);
+  if (shown(text) === text && !text.includes('\ufffd')) return quote(text);
   const escaped = bytes.replaceAll(/[^ -~]|['\\]/g, (byte) => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`);
   return `$'${escaped}'`;
 }

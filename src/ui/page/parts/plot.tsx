@@ -78,7 +78,7 @@ export function Figures({ summary, head, rows }: FiguresProps): VNode {
   return (
     <details onToggle={(event: Event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
       <summary>{summary}</summary>
-      {isOpen ? (
+      {isOpen && (
         <Table caption={summary} heads={head.map((name, index) => (index > 0 ? `#${name}` : name))} isLong>
           {rows().map(([name, ...values], index) => (
             <tr key={index}>
@@ -89,8 +89,6 @@ export function Figures({ summary, head, rows }: FiguresProps): VNode {
             </tr>
           ))}
         </Table>
-      ) : (
-        ''
       )}
     </details>
   );

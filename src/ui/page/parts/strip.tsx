@@ -25,7 +25,7 @@ const LEFT = 30;
 const TOP = 16;
 const DAY_MS = 86_400_000;
 const NONE = 'no snapshot';
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec';
 const SHAPES: Readonly<Record<DayMark | 'none', string>> = {
   full: 'h11v11h-11z',
   flawed: 'h11l-11 11z',
@@ -90,7 +90,7 @@ function Labels({ days }: { days: readonly string[] }): VNode {
         // Neither a name of which there is no room for the rest, nor two on top of each other.
         (week === 0 && weeks[2] === month) || (week > 0 && month !== weeks[week - 1] && week < weeks.length - 1) ? (
           <text key={month} x={LEFT + STEP * week} y="10">
-            {MONTHS[Number(month.slice(5)) - 1]}
+            {MONTHS.slice(3 * Number(month.slice(5)) - 3).slice(0, 3)}
           </text>
         ) : (
           ''
@@ -112,7 +112,7 @@ function Days({ label, all, days }: StripProps & { all: readonly string[] }): VN
   return (
     <details onToggle={toggle}>
       <summary>Days as a table</summary>
-      {isOpen ? (
+      {isOpen && (
         <Table caption={label} heads={['Days', 'Snapshots']}>
           {spansOf(all, days).map(({ from, to, text }) => (
             <tr key={from}>
@@ -121,8 +121,6 @@ function Days({ label, all, days }: StripProps & { all: readonly string[] }): VN
             </tr>
           ))}
         </Table>
-      ) : (
-        ''
       )}
     </details>
   );

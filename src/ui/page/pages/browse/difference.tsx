@@ -1,5 +1,4 @@
 import type { VNode } from 'preact';
-import { useCallback } from 'preact/hooks';
 import type { DifferenceAnswer, VersionRow } from '../../../api/browse.ts';
 import { Answered, useAnswer } from '../../parts/answered.tsx';
 import { shownText, time } from '../../words.ts';
@@ -34,10 +33,9 @@ export function Difference({ place, before, onClose }: DifferenceProps): VNode {
       </pre>
     );
   };
-  const focus = useCallback((heading: HTMLElement | null) => heading?.focus(), [before]);
   return (
     <section aria-label="Difference">
-      <h3 tabIndex={-1} ref={focus}>
+      <h3 key={before.snapshot} tabIndex={-1} ref={focus}>
         Changes from the version of {time(before.time)} to this one
       </h3>
       <Answered asked={asked} show={show} />
@@ -48,6 +46,10 @@ export function Difference({ place, before, onClose }: DifferenceProps): VNode {
       </p>
     </section>
   );
+}
+
+function focus(heading: HTMLElement | null): void {
+  heading?.focus();
 }
 
 function Line({ line }: { line: string }): VNode {

@@ -96,7 +96,7 @@ function Versions({ place, onCompare }: VersionsProps): VNode {
           </tbody>
         </table>
       </div>
-      {total > versions.length ? <p class="quiet">And {count(total - versions.length)} older ones.</p> : ''}
+      {total > versions.length && <p class="quiet">And {count(total - versions.length)} older ones.</p>}
     </>
   );
   return (
@@ -120,13 +120,11 @@ function Version({ row, place, onCompare }: VersionsProps & { row: VersionRow })
       <td class="modified">{entry?.time === undefined ? '' : time(entry.time)}</td>
       <td class="number">{count(row.snapshots)}</td>
       <td>
-        {isShown ? <span class="mark">shown</span> : ''}
-        {isComparable ? (
+        {isShown && <span class="mark">shown</span>}
+        {isComparable && (
           <button type="button" aria-label={`Compare with ${at}`} onClick={() => onCompare(row)}>
             Compare
           </button>
-        ) : (
-          ''
         )}
       </td>
     </tr>

@@ -39,18 +39,16 @@ function Content({ place, entry, preview }: PreviewProps & { preview: PreviewAns
         <pre class="text" tabIndex={0}>
           {shownText(text)}
         </pre>
-        {shownBytes < size ? (
+        {shownBytes < size && (
           <p class="quiet">
             These are the first {bytes(shownBytes)} of {bytes(size)}.
           </p>
-        ) : (
-          ''
         )}
       </>
     );
   }
   if (kind === 'pdf' && !navigator.pdfViewerEnabled) return <p>This browser shows no PDF: download it to open it.</p>;
-  if (size > BLOB_MAX_BYTES) return <p>The file is too large to be shown here: download it.</p>;
+  if (size > BLOB_MAX_BYTES) return <p>The file is too large: download it to open it.</p>;
   return <Blob key={place.snapshot} place={place} entry={entry} kind={kind} type={type} />;
 }
 

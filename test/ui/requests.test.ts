@@ -2,12 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { makeTestRepository } from '../support/test-repository.ts';
 import type { TestRepository } from '../support/test-repository.ts';
 import { RefusedError } from '../../src/core/errors.ts';
 import { startUi } from '../../src/ui/server/start-ui.ts';
+import { Tickets } from '../../src/ui/server/tickets.ts';
+import { UiServer } from '../../src/ui/server/ui-server.ts';
 import { servePage } from './support.ts';
 
 async function makeSaved(): Promise<TestRepository> {
@@ -125,6 +127,28 @@ describe('a request to the page', () => {
     }
     expect(await page.ask('snapshots')).toMatchObject({ snapshots: [{ host: expect.any(String) as string }] });
     expect(page.failures).toEqual([]);
+  });
+
+  it('that fails in a way that cannot even be reported ends alone', async () => {
+    let reports = 0;
+    const onFailure = (): void => {
+      reports += 1;
+      if (reports === 1) throw new Error('the terminal is gone');
+    };
+    const fail = async (): Promise<never> => await Promise.reject(new Error('no answer'));
+    const answers = new Map([
+      ['wrong', fail],
+      ['right', async () => ({ isRight: true })],
+    ]);
+    const server = await UiServer.start({ answers, downloads: new Tickets(), port: 0, idleMs: 0, onFailure });
+    onTestFinished(() => server.close());
+    const { origin, hash } = new URL(server.address);
+    const ask = async (name: string): Promise<Response> =>
+      await fetch(`${origin}/api/${name}`, { headers: { authorization: `Bearer ${hash.slice(1)}` } });
+    await expect(ask('wrong')).rejects.toThrow('fetch failed');
+    expect(await (await ask('right')).json()).toEqual({ isRight: true });
+    expect((await ask('wrong')).status).toBe(500);
+    expect(reports).toBe(3);
   });
 
   it('about a snapshot of another repository, or about none, is refused', async () => {

@@ -2,7 +2,7 @@ import { RefusedError } from '../errors.ts';
 import { ReleaseSet } from '../ldm/release-set.ts';
 import type { ReleaseMeasure } from '../ldm/fold-release.ts';
 import { isListingCurrent } from '../repository/current-listing.ts';
-import { withSuperseded } from '../repository/read-snapshots.ts';
+import { lostMessage, withSuperseded } from '../repository/read-snapshots.ts';
 import type { ReadSnapshots, SnapshotListing } from '../repository/read-snapshots.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -144,6 +144,17 @@ export class RepositoryReader {
   }
 
   /**
+   * Says which snapshots are not among them because their manifests cannot be read, or were read from the copies.
+   * @internal
+   */
+  reportLost(): void {
+    const { copied, damaged } = this.#found;
+    const lost = this.#opened.damage.lostSnapshots.map((id) => [id, lostMessage(id)] as const);
+    for (const [snapshotId, reason] of new Map([...copied, ...lost, ...damaged]))
+      this.#context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
+  }
+
+  /**
    * Returns the error to report for a snapshot that was not found: it may have been deleted.
    * @internal
    */
@@ -178,7 +189,9 @@ export async function openRepositoryForReading(
   options: OpenForReadingOptions = {},
 ): Promise<RepositoryReader> {
   assertArguments<OpenForReadingOptions>(context, options, { cacheBytes: 'number' });
-  return await openReader(context, options);
+  const reader = await openReader(context, options);
+  reader.reportLost();
+  return reader;
 }
 
 async function openReader(

@@ -1,11 +1,15 @@
-import { BackendError, isDamage, openRepositoryForReading } from '../../index.ts';
-import type { OperationContext, RepositoryReader } from '../../index.ts';
+import { BackendError, CorruptDataError, openRepositoryForReading } from '../../index.ts';
+import type { Notice, OperationContext, RepositoryReader } from '../../index.ts';
 
 /** After this, a change of the repository is noticed. */
 const TRUSTED_MS = 2000;
+/** After this, what was damaged is read again: a repair can put a file back without a change of any name. */
+const DAMAGE_TRUSTED_MS = 10_000;
+const ATTEMPTS_MAX = 3;
 
 interface OpenReader {
   readonly reader: RepositoryReader;
+  readonly openedMs: number;
   checkedMs: number;
   /** Requests that read from it. The last one closes it if another one has taken its place. */
   users: number;
@@ -14,58 +18,76 @@ interface OpenReader {
 
 /**
  * The repository for as long as the page is open. It is read without a lock, so that the page never makes a delete or a
- * compaction wait. What they have removed meanwhile looks missing or damaged: then the question is asked once more, with
- * a lock for as long as it takes.
+ * compaction wait or fail. What they have removed meanwhile looks missing or damaged: then the question is asked once
+ * more, unless the names in the repository show that nothing was removed.
  */
 export class CurrentRepository {
-  readonly #locked: OperationContext;
-  readonly #unlocked: OperationContext;
+  readonly #context: OperationContext;
   #opening: Promise<OpenReader> | undefined;
 
   constructor(context: OperationContext) {
-    this.#locked = context;
-    this.#unlocked = { ...context, readsUnlocked: true };
+    this.#context = { ...context, readsUnlocked: true };
   }
 
-  /** Reads what is stored now. */
-  async read<T>(work: (reader: RepositoryReader) => Promise<T>): Promise<T> {
-    try {
-      return await this.readWithoutLock(work);
-    } catch (error) {
-      if (!mayBeOutdated(error)) throw error;
-      await this.#replace();
-    }
-    const reader = await openRepositoryForReading(this.#locked);
-    try {
-      return await work(reader);
-    } finally {
-      await reader.close();
-    }
+  /** Reads what is stored now. `hasDamage`: says of a result whether it leaves out what looks damaged. */
+  async read<T>(
+    work: (reader: RepositoryReader) => Promise<T>,
+    hasDamage: (result: T) => boolean = () => false,
+  ): Promise<T> {
+    return await this.#repeat(async ({ reader }) => work(reader), hasDamage);
   }
 
-  /** Reads for as long as a download takes, and so never with a lock: what is removed meanwhile is missing. */
-  async readWithoutLock<T>(work: (reader: RepositoryReader) => Promise<T>): Promise<T> {
+  /** Reads only once, for what cannot be repeated, such as a download: what is removed meanwhile is missing. */
+  async readOnce<T>(work: (reader: RepositoryReader) => Promise<T>): Promise<T> {
     const open = await this.#acquire();
     try {
       return await work(open.reader);
     } finally {
-      open.users -= 1;
-      await closeUnused(open);
+      await release(open);
     }
   }
 
-  /** Runs an operation that opens the repository itself. */
-  async run<T>(operation: (context: OperationContext) => Promise<T>): Promise<T> {
+  /** Runs an operation that opens the repository itself. `hasDamage`: as for `read`. */
+  async run<T>(
+    operation: (context: OperationContext) => Promise<T>,
+    hasDamage: (result: T) => boolean = () => false,
+  ): Promise<T> {
+    let notices: Notice[] = [];
+    const onNotice = (notice: Notice): void => void notices.push(notice);
+    const attempt = async (): Promise<T> => {
+      notices = [];
+      return await operation({ ...this.#context, onNotice });
+    };
     try {
-      return await operation(this.#unlocked);
-    } catch (error) {
-      if (!mayBeOutdated(error)) throw error;
+      return await this.#repeat(attempt, hasDamage);
+    } finally {
+      for (const notice of notices) this.#context.onNotice?.(notice);
     }
-    return await operation(this.#locked);
   }
 
   async close(): Promise<void> {
-    await this.#replace();
+    const open = await this.#opening?.catch(() => undefined);
+    if (open !== undefined) await retire(open);
+  }
+
+  /**
+   * Works until the result is no longer in doubt. The reader stands for what was stored before the work began, also if the
+   * work does not use it.
+   */
+  async #repeat<T>(work: (open: OpenReader) => Promise<T>, hasDamage: (result: T) => boolean): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      const isLast = attempt === ATTEMPTS_MAX;
+      const open = await this.#acquire();
+      try {
+        const result = await work(open);
+        if (isLast || !hasDamage(result) || (await isUnchanged(open))) return result;
+      } catch (error) {
+        if (isLast || !mayBeOutdated(error) || (await isUnchanged(open))) throw error;
+      } finally {
+        await release(open);
+      }
+      await retire(open);
+    }
   }
 
   /** Returns a reader that stays open until its user leaves: it is counted before anything else can replace it. */
@@ -87,37 +109,71 @@ export class CurrentRepository {
         return open;
       }
       // Another request may have noticed it first.
-      if (this.#opening === opening) await this.#replace();
+      if (this.#opening === opening) {
+        this.#opening = undefined;
+        await retire(open);
+      }
     }
     this.#opening ??= this.#open();
     return await this.#opening;
   }
-
   async #open(): Promise<OpenReader> {
-    const checkedMs = performance.now();
     try {
-      const reader = await openRepositoryForReading(this.#unlocked);
-      return { reader, checkedMs, users: 0, isReplaced: false };
+      for (let attempt = 1; ; attempt += 1) {
+        const open = await this.#tryToOpen(attempt === ATTEMPTS_MAX);
+        if (open !== undefined) return open;
+      }
     } catch (error) {
       this.#opening = undefined;
       throw error;
     }
   }
 
-  async #replace(): Promise<void> {
-    const opening = this.#opening;
-    this.#opening = undefined;
-    const open = await opening?.catch(() => undefined);
-    if (open === undefined) return;
-    open.isReplaced = true;
-    await closeUnused(open);
+  /** Returns undefined if something looked damaged while another process changed the repository. */
+  async #tryToOpen(isLast: boolean): Promise<OpenReader | undefined> {
+    const openedMs = performance.now();
+    const notices: Notice[] = [];
+    let onNotice = (notice: Notice): void => void notices.push(notice);
+    try {
+      const reader = await openRepositoryForReading({ ...this.#context, onNotice: (notice) => onNotice(notice) });
+      const open = { reader, openedMs, checkedMs: openedMs, users: 0, isReplaced: false };
+      if (!isLast && notices.length > 0 && !(await isUnchanged(open))) {
+        await retire(open);
+        return undefined;
+      }
+      onNotice = (notice) => this.#context.onNotice?.(notice);
+      notices.forEach(onNotice);
+      return open;
+    } catch (error) {
+      if (!isLast && mayBeOutdated(error)) return undefined;
+      for (const notice of notices) this.#context.onNotice?.(notice);
+      throw error;
+    }
   }
+}
+
+/** Whether what looks damaged is so: nothing has been removed since the reader was opened, and that is not long ago. */
+async function isUnchanged({ reader, openedMs }: OpenReader): Promise<boolean> {
+  if (performance.now() > openedMs + DAMAGE_TRUSTED_MS) return false;
+  // If even the names cannot be listed, the next attempt says why.
+  return await reader.isCurrent().catch(() => false);
+}
+
+async function retire(open: OpenReader): Promise<void> {
+  open.isReplaced = true;
+  await closeUnused(open);
+}
+
+async function release(open: OpenReader): Promise<void> {
+  open.users -= 1;
+  await closeUnused(open);
 }
 
 async function closeUnused(open: OpenReader): Promise<void> {
   if (open.isReplaced && open.users === 0) await open.reader.close();
 }
 
+/** Whether it may come from what another process removes. */
 function mayBeOutdated(error: unknown): boolean {
-  return isDamage(error) || error instanceof BackendError;
+  return error instanceof CorruptDataError || (error instanceof BackendError && error.kind !== 'transient');
 }

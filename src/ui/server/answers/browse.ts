@@ -65,22 +65,20 @@ export async function answerTree(
 ): Promise<TreeAnswer> {
   const keys = (parameters.get('open') ?? '').split(',');
   if (keys.length > NODES_MAX) throw new UsageError(`at most ${NODES_MAX} directories can be open`);
-  let attempts = 0;
-  return await repository.read(async (reader) => {
-    attempts += 1;
+  const read = async (reader: RepositoryReader): Promise<TreeAnswer> => {
     const snapshot = reader.open(snapshotParameter(reader, parameters));
     const nodes: TreeNode[] = [];
     for (const key of keys) {
       signal.throwIfAborted();
-      // What looks damaged at first may have been removed meanwhile: then all of it is read once more.
-      const node = await nodeOf(snapshot, key, attempts > 1);
+      const node = await nodeOf(snapshot, key);
       if (node !== undefined) nodes.push(node);
     }
     return { nodes };
-  });
+  };
+  return await repository.read(read, ({ nodes }) => nodes.some(({ error }) => error !== undefined));
 }
 
-async function nodeOf(snapshot: SnapshotReader, key: string, showsDamage: boolean): Promise<TreeNode | undefined> {
+async function nodeOf(snapshot: SnapshotReader, key: string): Promise<TreeNode | undefined> {
   try {
     const options = { from: 0, limit: DIRECTORIES_MAX, type: 'directory' } as const;
     const { entries, total } = await snapshot.page(pathBytes(key), options);
@@ -88,7 +86,7 @@ async function nodeOf(snapshot: SnapshotReader, key: string, showsDamage: boolea
   } catch (error) {
     // In this snapshot, it is a file or absent.
     if (error instanceof SnapshotNotFoundError || error instanceof UsageError) return undefined;
-    if (!showsDamage || !isDamage(error)) throw error;
+    if (!isDamage(error)) throw error;
     return { key, directories: [], total: 0, error: error.message };
   }
 }

@@ -1,5 +1,5 @@
 import { UsageError, findEntries } from '../../../index.ts';
-import type { ByteString, FindVisitor, FoundEntry, SnapshotListing } from '../../../index.ts';
+import type { ByteString, FindVisitor, FoundEntry, OperationContext, SnapshotListing } from '../../../index.ts';
 import type { SearchAnswer, SearchRow } from '../../api/search.ts';
 import type { CurrentRepository } from '../current-repository.ts';
 import { namedOf } from '../parameters.ts';
@@ -18,7 +18,7 @@ export async function answerSearch(
   if (words === '') throw new UsageError('there are no words to search for');
   const patterns = [patternOf(words)];
   const newestMs = await repository.read(async ({ snapshots }) => newestOfGroups(snapshots));
-  return await repository.run(async (context) => {
+  const search = async (context: OperationContext): Promise<SearchAnswer> => {
     const found = new FoundPaths();
     const { snapshotCount, unreadableTrees } = await findEntries(
       { ...context, signal },
@@ -35,7 +35,8 @@ export async function answerSearch(
       snapshotCount,
       unreadableCount: unreadableTrees,
     };
-  });
+  };
+  return await repository.run(search, ({ unreadableCount }) => unreadableCount > 0);
 }
 
 /** Words without wildcards may be anywhere in a name. After a leading slash, they are the beginning of a path. */

@@ -33,7 +33,7 @@ export async function answerTicket(
     else await snapshot.page(entry, { from: 0, limit: 0 });
   });
   const ticket = downloads.issue(async (send, signal) =>
-    repository.readWithoutLock(async (reader) => {
+    repository.readOnce(async (reader) => {
       const snapshot = open(reader);
       if (format === 'file') await sendFile(snapshot, path, send);
       else await sendArchive({ snapshot, path, format }, send, signal);

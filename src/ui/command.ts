@@ -1,10 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import type { CommandRunner } from '../console/command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../console/exit-codes.ts';
 import { formatHelpFooter } from '../console/options/help-footer.ts';
 import { durationValue, upTo } from '../console/options/option-values.ts';
 import { escapeForTerminal } from '../console/output/display-path.ts';
-import type { Output } from '../console/output/output.ts';
 import { quoteForShell } from '../console/output/words.ts';
 import type { Session } from '../console/session.ts';
 import { startProgram } from '../core/util/programs.ts';
@@ -54,8 +57,11 @@ export function defineUi(program: Command, runner: CommandRunner): void {
         output.remark(`${served.address}\nThe page is open until Ctrl+C.`);
         output.message('serving', { address: served.address });
         output.flush();
-        if (open && process.stdout.isTTY) openBrowser(served.address, output);
+        const onNoBrowser = (): void => output.remark('No browser could be started: open the address yourself.');
+        const opens = open && process.stdout.isTTY && hasScreen();
+        const started = opens ? startBrowser(served.address, onNoBrowser) : undefined;
         await served.ended();
+        started?.forget();
         return EXIT_SUCCESS;
       }),
     );
@@ -66,12 +72,24 @@ function commandOf({ profile, isDefaultRepository, context }: Session): string {
   return isDefaultRepository ? 'ldm' : `ldm -r ${quoteForShell(context.backend.location)}`;
 }
 
-/** Where there is no screen, the address is for another machine. */
-function openBrowser(address: string, output: Output): void {
+/** Whether a browser can be shown. Without a screen, the address is for another machine. */
+function hasScreen(): boolean {
   const { DISPLAY: screen, WAYLAND_DISPLAY: wayland } = process.env;
-  if (process.platform === 'linux' && screen === undefined && wayland === undefined) return;
+  return process.platform !== 'linux' || screen !== undefined || wayland !== undefined;
+}
+
+/**
+ * Opens an address with a secret in the browser of the user. All users of the machine can read the arguments of its
+ * programs, so the browser gets the name of a file that only this user can read, and that leads to the address.
+ */
+export function startBrowser(address: string, onFailure: () => void): { readonly forget: () => void } {
+  const directory = mkdtempSync(join(process.env['XDG_RUNTIME_DIR'] ?? tmpdir(), 'ldm-ui-'));
+  const path = join(directory, 'open.html');
+  const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${address}"><title>ldm</title>`;
+  writeFileSync(path, page, { mode: 0o600, flag: 'wx' });
   const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
-  const browser = startProgram([opener, address], { stdio: 'ignore', detached: true });
-  browser.on('error', () => output.remark('No browser could be started: open the address yourself.'));
+  const browser = startProgram([opener, pathToFileURL(path).href], { stdio: 'ignore', detached: true });
+  browser.on('error', onFailure);
   browser.unref();
+  return { forget: () => rmSync(directory, { recursive: true, force: true }) };
 }

@@ -50,7 +50,14 @@ describe('a request to the page', () => {
     expect(await statusOf({ origin: 'http://evil.example' })).toBe(403);
     expect(await statusOf({ origin: 'null' })).toBe(403);
     expect(await statusOf({ origin: `http://127.0.0.1:${page.port}` })).toBe(200);
-    for (const site of ['cross-site', 'same-site']) expect(await statusOf({ 'sec-fetch-site': site })).toBe(403);
+    const visit = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+    for (const site of ['cross-site', 'same-site']) {
+      expect(await statusOf({ 'sec-fetch-site': site })).toBe(403);
+      expect(await statusOf({ 'sec-fetch-site': site, ...visit })).toBe(403);
+      // A link to the page may be anywhere, such as in the file that opens the browser.
+      expect((await page.raw('/', { 'sec-fetch-site': site, ...visit })).status).toBe(200);
+      expect((await page.raw('/', { 'sec-fetch-site': site, ...visit, 'sec-fetch-dest': 'iframe' })).status).toBe(403);
+    }
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
       expect([method, await statusOf({}, method)]).toEqual([method, 405]);
     expect(page.failures).toEqual([]);
@@ -156,9 +163,11 @@ describe('a request to the page', () => {
     const other = await servePage((await makeSaved()).context);
     const [theirs] = (await other.ask('snapshots')).snapshots;
     await expect(page.ask('freed', { ids: theirs!.id })).rejects.toThrow('404');
-    for (const ids of ['latest', 'ffff', '../../config', '%2e%2e', 'a'.repeat(63)])
+    for (const ids of ['latest', 'ffff', '../../config', '%2e%2e', 'a'.repeat(15), 'a'.repeat(65)])
       await expect(page.ask('freed', { ids }), ids).rejects.toThrow('400');
     expect(await page.ask('freed', { ids: '' })).toMatchObject({ storedBytes: 0 });
+    const many = Array.from({ length: 25_000 }, (_, number) => number.toString(16).padStart(16, '0'));
+    await expect(page.ask('freed', { ids: many.join(',') })).rejects.toThrow('404: no snapshot id begins with');
   });
 });
 

@@ -28,6 +28,11 @@ export function time(rfc3339: string): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
+/** What is enough of an id in a question. The ids of all snapshots have to fit into an address. */
+export function idKey(id: string): string {
+  return id.slice(0, 16);
+}
+
 export function shortId(id: string): string {
   return id.slice(0, 8);
 }

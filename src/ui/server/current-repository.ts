@@ -1,4 +1,4 @@
-import { BackendError, CorruptDataError, openRepositoryForReading } from '../../index.ts';
+import { BackendError, CorruptDataError, RefusedError, openRepositoryForReading } from '../../index.ts';
 import type { Notice, OperationContext, RepositoryReader } from '../../index.ts';
 
 /** After this, a change of the repository is noticed. */
@@ -117,6 +117,7 @@ export class CurrentRepository {
     this.#opening ??= this.#open();
     return await this.#opening;
   }
+
   async #open(): Promise<OpenReader> {
     try {
       for (let attempt = 1; ; attempt += 1) {
@@ -173,7 +174,8 @@ async function closeUnused(open: OpenReader): Promise<void> {
   if (open.isReplaced && open.users === 0) await open.reader.close();
 }
 
-/** Whether it may come from what another process removes. */
+/** Whether it may come from what another process removes, or from a rotation of the master key. */
 function mayBeOutdated(error: unknown): boolean {
-  return error instanceof CorruptDataError || (error instanceof BackendError && error.kind !== 'transient');
+  if (error instanceof CorruptDataError || error instanceof RefusedError) return true;
+  return error instanceof BackendError && error.kind !== 'transient';
 }

@@ -2,7 +2,9 @@ import { UsageError, nameBytes, textOf } from '../../index.ts';
 import type { ByteString, RepositoryReader, SnapshotListing } from '../../index.ts';
 import type { Named } from '../api.ts';
 
-const ID = /^[0-9a-f]{64}$/;
+/** At least so many digits that no two snapshots share them: those of 20,000 snapshots have to fit into a request. */
+const ID_DIGITS = 16;
+const ID = /^[0-9a-f]{16,64}$/;
 
 /** Returns a name or path for the page: its bytes come back unchanged in later questions. */
 export function namedOf(name: ByteString): Named {
@@ -26,7 +28,7 @@ export function absoluteParameter({ snapshot }: SnapshotListing, parameters: URL
   return path[0] === slash ? path : Buffer.concat([nameBytes(snapshot.base), Buffer.of(slash), path]);
 }
 
-/** Returns the snapshot that a question names by its whole id. */
+/** Returns the snapshot that a question names by its id, or by the first 16 digits of it. */
 export function snapshotParameter(
   reader: RepositoryReader,
   parameters: URLSearchParams,
@@ -43,9 +45,9 @@ function snapshotOf(reader: RepositoryReader, id: string): SnapshotListing {
 
 export function snapshotsParameter(reader: RepositoryReader, parameters: URLSearchParams): SnapshotListing[] {
   const ids = (parameters.get('ids') ?? '').split(',').filter((id) => id !== '');
-  const wanted = new Set(ids);
-  const found = reader.snapshots.filter(({ id }) => wanted.has(id));
-  if (found.length < wanted.size) for (const id of wanted) snapshotOf(reader, id);
+  const wanted = new Set(ids.map((id) => id.slice(0, ID_DIGITS)));
+  const found = reader.snapshots.filter(({ id }) => wanted.has(id.slice(0, ID_DIGITS)));
+  if (found.length !== wanted.size) for (const id of ids) snapshotOf(reader, id);
   return found;
 }
 

@@ -38,11 +38,16 @@ export function refuseForeign(request: IncomingMessage, port: number): Refusal |
   const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
   if (host === undefined || !hosts.includes(host)) return { status: 403, reason: 'this host is not served here' };
   if (origin !== undefined && origin !== `http://${host}`) return { status: 403, reason: 'another site asks' };
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
+  if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isVisit(request)) {
     return { status: 403, reason: 'another site asks' };
   }
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   return { status: 405, reason: 'nothing can be changed here' };
+}
+
+/** Whether a person follows a link to the page, such as the one in the file that opens the browser. */
+function isVisit({ url, headers }: IncomingMessage): boolean {
+  return url === '/' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }
 
 /** Refuses a question without the token (RFC 6750). */

@@ -26,8 +26,10 @@ interface UiServerOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** For the headers of many ticked snapshots. */
-const MAX_HEADER_BYTES = 256 * 1024;
+/** For the ids of 25,000 ticked snapshots. */
+const MAX_HEADER_BYTES = 512 * 1024;
+/** A browser has six. */
+const CONNECTIONS_MAX = 200;
 const HEADERS_MS = 5000;
 
 /**
@@ -52,6 +54,7 @@ export class UiServer {
         options.onFailure(error);
       });
     });
+    this.#server.maxConnections = CONNECTIONS_MAX;
     this.#ended = new Promise((resolve) => this.#server.once('close', resolve));
   }
 

@@ -1,10 +1,13 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { formatBytes } from '../../../src/core/util/format-bytes.ts';
+import { startBrowser } from '../../../src/ui/command.ts';
+import { memoryDirectory } from '../../support/temp-directory.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
 import { servePage } from '../support.ts';
@@ -49,6 +52,38 @@ describe('the page of snapshots in a browser', () => {
     });
   });
 
+  browserTest(
+    'shows no figure of other snapshots than the ticked ones, and drops what was deleted meanwhile',
+    async () => {
+      const { context } = await makeSnapshots();
+      const page = await servePage(context);
+      await withTab(page.address, async (tab) => {
+        await tab.getByText('4 snapshots').waitFor();
+        const boxes = tab.getByRole('checkbox', { name: /^Tick 2026/ });
+        await boxes.nth(0).check();
+        const bar = tab.getByRole('region', { name: 'Ticked snapshots' });
+        await bar.getByText(/frees/).waitFor();
+        await tab.evaluate(`{
+        const real = fetch;
+        window.fetch = (address, ...rest) => /freed/.test(address) ? new Promise(() => {}) : real(address, ...rest);
+      }`);
+        await boxes.nth(1).check();
+        await bar.getByText('2 snapshots ticked').waitFor();
+        expect(await bar.innerText()).not.toContain('frees');
+        const [newest] = (await page.ask('snapshots')).snapshots;
+        await deleteSnapshots(context, { selectors: [newest!.id] });
+        // Changes are noticed after two seconds.
+        while ((await page.ask('snapshots')).snapshots.length === 4);
+        await tab.evaluate('dispatchEvent(new Event("focus"))');
+        await bar.getByText('1 snapshot ticked').waitFor();
+        await tab.getByRole('link', { name: /^2026-03/ }).click();
+        await tab.getByRole('heading', { name: 'Browse' }).waitFor();
+        await tab.goBack();
+        await bar.getByText('1 snapshot ticked').waitFor();
+      });
+    },
+  );
+
   browserTest('shows hostile words as text, is accessible, and fits windows of all widths', async () => {
     const page = await servePage((await makeSnapshots()).context);
     await withTab(page.address, async (tab) => {
@@ -71,9 +106,23 @@ describe('the page of snapshots in a browser', () => {
       await tab.getByRole('checkbox', { name: 'Tick all 205' }).check();
       await tab.getByText('205 snapshots ticked').waitFor();
       await tab.getByRole('button', { name: 'Untick all' }).click();
-      await tab.getByRole('button', { name: 'Show the older 5' }).click();
+      await tab.getByRole('button', { name: 'Show older ones: 5 more' }).click();
       expect(await rows.count()).toBe(206);
       expect(await rows.nth(205).innerText()).toContain('old');
+    });
+  });
+
+  browserTest('opens from the file that the command gives to the browser', async () => {
+    const page = await servePage((await makeSnapshots()).context);
+    const directory = memoryDirectory();
+    vi.stubEnv('XDG_RUNTIME_DIR', directory);
+    vi.stubEnv('PATH', directory);
+    startBrowser(page.address, () => undefined);
+    vi.unstubAllEnvs();
+    const file = pathToFileURL(join(directory, readdirSync(directory)[0]!, 'open.html'));
+    await withTab(file.href, async (tab) => {
+      await tab.getByText('4 snapshots').waitFor();
+      expect(tab.url()).toBe(`http://127.0.0.1:${page.port}/#/`);
     });
   });
 

@@ -24,11 +24,12 @@ const COUNTS: Readonly<Record<string, number>> = {
 };
 const OTHERS = ['keep-within', 'keep-size'];
 const GROUPINGS = ['host,paths', 'host', 'host,tags', 'host,paths,tags', 'paths', 'tags', ''];
+const NAMES: ReadonlySet<string> = new Set([...Object.keys(COUNTS), ...OTHERS, 'group-by']);
 const START: Rules = { 'keep-daily': '7', 'keep-weekly': '5', 'keep-monthly': '12' };
 
 /** What rules would keep and free. */
 export function Retention(): VNode {
-  const given = Object.fromEntries(route.value.parameters);
+  const given = Object.fromEntries([...route.value.parameters].filter(([name]) => NAMES.has(name)));
   const [rules, setRules] = useState<Rules>(Object.keys(given).length > 0 ? given : START);
   const used = Object.fromEntries(
     Object.entries(rules).filter(([name, value]) =>

@@ -1,14 +1,22 @@
 import type { VNode } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SnapshotRow, SnapshotsAnswer } from '../../api.ts';
 import { Answered, useAnswer } from '../parts/answered.tsx';
 import { FreedBar } from '../parts/freed-bar.tsx';
+import { When } from '../parts/when.tsx';
 import { link } from '../route.ts';
 import { bytes, count, countNoun, shown, time } from '../words.ts';
 
 /** All snapshots, with filters. Ticking some says what deleting them frees. */
 export function Snapshots(): VNode {
-  const asked = useAnswer('snapshots', {});
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    // Other commands may have changed the repository meanwhile.
+    const again = (): void => setRound((before) => before + 1);
+    addEventListener('focus', again);
+    return () => removeEventListener('focus', again);
+  }, []);
+  const asked = useAnswer('snapshots', {}, round);
   return (
     <>
       <h1>Snapshots</h1>
@@ -30,15 +38,21 @@ const NO_FILTER: Filter = { host: '', tag: '', words: '', since: '' };
 /** More make the page slow to draw. */
 const ROWS_AT_ONCE = 200;
 
+/** What was ticked when the page was left: it is there again after a look at a snapshot. */
+let kept: ReadonlySet<string> = new Set();
+
 function SnapshotTable({ all }: { all: readonly SnapshotRow[] }): VNode {
   const [filter, setFilter] = useState(NO_FILTER);
-  const [isLong, setLong] = useState(false);
-  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const [shownCount, setShownCount] = useState(ROWS_AT_ONCE);
+  const [wanted, setWanted] = useState(kept);
   const rows = useMemo(() => all.filter((row) => matches(row, filter)), [all, filter]);
+  // Without those that another command has deleted meanwhile.
+  const ticked = useMemo(() => new Set(all.map(({ id }) => id).filter((id) => wanted.has(id))), [all, wanted]);
   if (all.length === 0) return <p>There are no snapshots yet.</p>;
+  const setTicked = (ids: ReadonlySet<string>): void => setWanted((kept = ids));
   const tick = (ids: readonly string[], isTicked: boolean): void => {
-    const others = [...ticked].filter((id) => !ids.includes(id));
-    setTicked(new Set(isTicked ? [...others, ...ids] : others));
+    const given = new Set(ids);
+    setTicked(isTicked ? new Set([...ticked, ...ids]) : new Set([...ticked].filter((id) => !given.has(id))));
   };
   const shownIds = rows.map(({ id }) => id);
   const areAllTicked = rows.length > 0 && shownIds.every((id) => ticked.has(id));
@@ -80,18 +94,16 @@ function SnapshotTable({ all }: { all: readonly SnapshotRow[] }): VNode {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, isLong ? undefined : ROWS_AT_ONCE).map((row) => (
+            {rows.slice(0, shownCount).map((row) => (
               <Row key={row.id} row={row} isTicked={ticked.has(row.id)} onTick={tick} />
             ))}
           </tbody>
         </table>
       </div>
-      {isLong || rows.length <= ROWS_AT_ONCE ? (
-        ''
-      ) : (
+      {rows.length > shownCount && (
         <p>
-          <button type="button" onClick={() => setLong(true)}>
-            Show the older {count(rows.length - ROWS_AT_ONCE)}
+          <button type="button" onClick={() => setShownCount(shownCount + ROWS_AT_ONCE)}>
+            Show older ones: {count(rows.length - shownCount)} more
           </button>
         </p>
       )}
@@ -120,7 +132,7 @@ function Row({ row, isTicked, onTick }: RowProps): VNode {
       </td>
       <th scope="row">
         <a href={link('browse', { snapshot: row.id })} title={row.id}>
-          {time(row.time)}
+          <When at={row.time} />
         </a>
       </th>
       <td>{shown(row.host)}</td>
@@ -129,7 +141,7 @@ function Row({ row, isTicked, onTick }: RowProps): VNode {
           <span key={path.key}>{shown(path.text)}</span>
         ))}
       </td>
-      <td class="minor">
+      <td class="minor tags">
         {row.isPinned && <span class="mark">pinned</span>}
         {row.problems > 0 && <span class="mark warn">{countNoun(row.problems, 'file')} not read</span>}
         {row.tags.map((tag) => (

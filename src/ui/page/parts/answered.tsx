@@ -6,30 +6,42 @@ import { shown } from '../words.ts';
 
 /** What is known of an answer. While the next one is awaited, `value` is the last one. */
 interface Asked<T> {
-  readonly value?: T;
-  readonly error?: AskError;
+  readonly value?: T | undefined;
+  readonly error?: AskError | undefined;
   readonly isWaiting: boolean;
 }
 
-/** Asks whenever the parameters change. An answer that comes after the next question is not used. */
+/**
+ * Asks whenever the parameters or the round change, unless there are no parameters. An answer that comes after the next
+ * question is not used.
+ */
 export function useAnswer<Name extends keyof Answers>(
   name: Name,
   parameters: Readonly<Record<string, string>> | undefined,
+  round = 0,
 ): Asked<Answers[Name]> {
-  const [asked, setAsked] = useState<Asked<Answers[Name]>>({ isWaiting: true });
+  const [last, setLast] = useState<Last<Answers[Name]>>({});
+  const key = parameters === undefined ? undefined : `${round} ${JSON.stringify(parameters)}`;
   useEffect(() => {
     if (parameters === undefined) return undefined;
     const aborted = new AbortController();
-    setAsked(({ value }) => ({ ...(value === undefined ? {} : { value }), isWaiting: true }));
     ask(name, parameters, aborted.signal).then(
-      (value) => setAsked({ value, isWaiting: false }),
+      (value) => setLast({ key, value }),
       (error: unknown) => {
-        if (!aborted.signal.aborted) setAsked({ error: asAskError(error), isWaiting: false });
+        if (!aborted.signal.aborted) setLast({ key, error: asAskError(error) });
       },
     );
     return () => aborted.abort();
-  }, [name, JSON.stringify(parameters)]);
-  return asked;
+  }, [name, key]);
+  const { value, error } = last;
+  // Not to be known later than the parameters: an old answer must not be shown as that to a new question.
+  return key !== undefined && last.key === key ? { value, error, isWaiting: false } : { value, isWaiting: true };
+}
+
+interface Last<T> {
+  readonly key?: string | undefined;
+  readonly value?: T | undefined;
+  readonly error?: AskError | undefined;
 }
 
 /** Shows an answer, or why there is none yet. */

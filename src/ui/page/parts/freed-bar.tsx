@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import type { FreedAnswer } from '../../api.ts';
-import { bytes, countNoun, shortId } from '../words.ts';
+import { bytes, countNoun, idKey, shortId } from '../words.ts';
 import { Answered, useAnswer } from './answered.tsx';
 import { CommandLine } from './command-line.tsx';
 
-/** Beyond this, the command is of no use: nobody reads it. */
+/** A longer command is too long to be read before it is run. */
 const IDS_SHOWN_MAX = 50;
 
 interface FreedBarProps {
@@ -14,7 +14,7 @@ interface FreedBarProps {
 
 /** Says exactly what deleting the ticked snapshots frees, and how. */
 export function FreedBar({ ids, onClear }: FreedBarProps): VNode | null {
-  const asked = useAnswer('freed', ids.length === 0 ? undefined : { ids: ids.join(',') });
+  const asked = useAnswer('freed', ids.length === 0 ? undefined : { ids: ids.map(idKey).join(',') });
   const repository = useAnswer('repository', {});
   if (ids.length === 0) return null;
   const command = repository.value?.command ?? 'ldm';
@@ -23,7 +23,8 @@ export function FreedBar({ ids, onClear }: FreedBarProps): VNode | null {
       <p role="status">
         <strong>{countNoun(ids.length, 'snapshot')} ticked. </strong>
         <Answered
-          asked={asked}
+          // The figure belongs to the snapshots that are ticked now, and to no others.
+          asked={asked.isWaiting ? { isWaiting: true } : asked}
           show={({ storedBytes, rawBytes }: FreedAnswer) => (
             <span>
               Deleting {ids.length === 1 ? 'it' : 'them'} frees <strong>{bytes(storedBytes)}</strong>

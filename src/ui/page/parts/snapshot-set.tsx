@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { SnapshotRow } from '../../api.ts';
-import { bytes, countNoun, shown, time } from '../words.ts';
+import { bytes, countNoun, idKey, shown, time } from '../words.ts';
 
 interface SnapshotSetProps {
   /** The newest first. */
@@ -13,12 +13,12 @@ interface SnapshotSetProps {
 /** Chooses snapshots of one host and the same paths. */
 export function SnapshotSet({ all, ids, onChange }: SnapshotSetProps): VNode {
   const groups = useMemo(() => grouped(all), [all]);
-  const ticked = new Set(ids);
-  const first = all.find(({ id }) => ticked.has(id)) ?? all[0]!;
+  const ticked = new Set(ids.map(idKey));
+  const first = all.find(({ id }) => ticked.has(idKey(id))) ?? all[0]!;
   const group = groups.get(groupOf(first))!;
-  const choose = (rows: readonly SnapshotRow[]): void => onChange(rows.map(({ id }) => id).join(','));
+  const choose = (rows: readonly SnapshotRow[]): void => onChange(rows.map(({ id }) => idKey(id)).join(','));
   const tick = ({ id }: SnapshotRow): void => {
-    const next = group.filter((row) => (row.id === id ? !ticked.has(id) : ticked.has(row.id)));
+    const next = group.filter((row) => (row.id === id ? !ticked.has(idKey(id)) : ticked.has(idKey(row.id))));
     if (next.length > 0) choose(next);
   };
   return (
@@ -32,9 +32,9 @@ export function SnapshotSet({ all, ids, onChange }: SnapshotSetProps): VNode {
               choose(groups.get((event.currentTarget as HTMLSelectElement).value)!.slice(0, 1))
             }
           >
-            {[...groups.keys()].map((name) => (
-              <option key={name} value={name}>
-                {name}
+            {[...groups].map(([key, [row]]) => (
+              <option key={key} value={key}>
+                {shown(row!.host)}: {row!.paths.map(({ text }) => shown(text)).join(', ')}
               </option>
             ))}
           </select>
@@ -42,9 +42,11 @@ export function SnapshotSet({ all, ids, onChange }: SnapshotSetProps): VNode {
         <button type="button" onClick={() => choose(group.slice(0, 1))}>
           Newest
         </button>
-        <button type="button" onClick={() => choose(group)}>
-          All {countNoun(group.length, 'snapshot')}
-        </button>
+        {group.length > 1 && (
+          <button type="button" onClick={() => choose(group)}>
+            All {countNoun(group.length, 'snapshot')}
+          </button>
+        )}
       </div>
       <details>
         <summary>
@@ -54,7 +56,7 @@ export function SnapshotSet({ all, ids, onChange }: SnapshotSetProps): VNode {
           {group.map((row) => (
             <li key={row.id}>
               <label>
-                <input type="checkbox" checked={ticked.has(row.id)} onChange={() => tick(row)} />
+                <input type="checkbox" checked={ticked.has(idKey(row.id))} onChange={() => tick(row)} />
                 {time(row.time)}, {bytes(row.bytes)}
               </label>
             </li>
@@ -66,7 +68,7 @@ export function SnapshotSet({ all, ids, onChange }: SnapshotSetProps): VNode {
 }
 
 function groupOf({ host, paths }: SnapshotRow): string {
-  return `${shown(host)}: ${paths.map(({ text }) => shown(text)).join(', ')}`;
+  return JSON.stringify([host, ...paths.map(({ key }) => key)]);
 }
 
 function grouped(all: readonly SnapshotRow[]): Map<string, SnapshotRow[]> {

@@ -22,17 +22,13 @@ const NAMED_HEIGHT = 22;
 /** Shows parts of a whole as areas. The same has to be beside it as a table. */
 export function Treemap({ label, tiles }: { label: string; tiles: readonly Tile[] }): VNode {
   const { box, width } = useWidth();
+  const drawn = tiles.filter(({ value }) => value > 0);
   return (
     <div class="treemap" ref={box}>
-      {width === 0 ? (
-        ''
-      ) : (
+      {drawn.length === 0 && <p class="quiet">All of it has 0 B: there is nothing to draw.</p>}
+      {drawn.length > 0 && width > 0 && (
         <svg role="group" aria-label={label} width={width} height={HEIGHT}>
-          {squarify(
-            tiles.filter(({ value }) => value > 0),
-            width,
-            HEIGHT,
-          ).map((laid) => (
+          {squarify(drawn, width, HEIGHT).map((laid) => (
             <TileBox key={laid.data.key} {...laid} />
           ))}
         </svg>

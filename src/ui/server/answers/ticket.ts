@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { UsageError, dumpOpened, textOf } from '../../../index.ts';
 import type { ArchiveFormat, RepositoryReader, SnapshotReader } from '../../../index.ts';
@@ -67,23 +68,22 @@ async function sendArchive(archived: Archived, send: Send, signal: AbortSignal):
     'content-disposition': attachmentOf(`${title}.${format}`),
   };
   const content = new PassThrough();
-  const write = async (bytes: Uint8Array): Promise<void> => writeTo(content, bytes);
-  const dumping = dumpOpened({ signal }, { ...archived, write }).then(
+  // A stream that the browser has stopped never drains: what waits for it must end with the sending.
+  const sent = new AbortController();
+  const either = AbortSignal.any([signal, sent.signal]);
+  const write = async (bytes: Uint8Array): Promise<void> => {
+    if (!content.write(bytes)) await once(content, 'drain', { signal: either });
+  };
+  const dumping = dumpOpened({ signal: either }, { ...archived, write }).then(
     () => void content.end(),
     (error: Error) => void content.destroy(error),
   );
   try {
     await send(headers, content);
   } finally {
+    sent.abort();
     await dumping;
   }
-}
-
-/** Waits until the browser has taken enough. Once it stopped, this fails. */
-async function writeTo(content: PassThrough, bytes: Uint8Array): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    content.write(bytes, (error) => (error ? reject(error) : resolve()));
-  });
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { DirectoryAnswer, TimelineAnswer } from '../../../api/browse.ts';
 import { Answered, useAnswer } from '../../parts/answered.tsx';
 import { bytesOfKey, keyInside, keysAbove, textOfBytes } from '../../parts/path-key.ts';
@@ -9,6 +10,9 @@ import { Listing, ROWS_ASKED, useWindow } from './listing.tsx';
 import type { Place } from './place.ts';
 import { Timeline } from './timeline.tsx';
 import { Tree } from './tree.tsx';
+
+/** Whether a place was shown before. The first one must not take the focus: the keyboard begins at the top of the page. */
+let hasMoved = false;
 
 /** The directories and files of a snapshot, and of those before and after it. */
 export function Browse(): VNode {
@@ -46,7 +50,7 @@ function Crumbs({ base, place: { snapshot, path } }: { base: string; place: Plac
   const keys = keysAbove(path);
   return (
     <nav class="crumbs" aria-label="Path">
-      <ol>
+      <ol class={base === '/' ? 'of-root' : ''}>
         {keys.map((key) => (
           <li key={key}>
             <a href={link('browse', { snapshot, path: key })} aria-current={key === path ? 'page' : undefined}>
@@ -59,8 +63,13 @@ function Crumbs({ base, place: { snapshot, path } }: { base: string; place: Plac
   );
 }
 
-/** The directory or file at a place. */
+/** The directory or file at a place. A link in it leads to another one, which then has the focus. */
 function Chosen({ place }: { place: Place }): VNode {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (hasMoved && document.activeElement === document.body) box.current!.focus();
+    hasMoved = true;
+  }, []);
   const view = useWindow();
   const { snapshot, path } = place;
   const asked = useAnswer('directory', { snapshot, path, from: `${view.from}`, limit: `${ROWS_ASKED}` });
@@ -71,7 +80,7 @@ function Chosen({ place }: { place: Place }): VNode {
       <FileView place={place} entry={answer.entry} />
     );
   return (
-    <section class="chosen" aria-label="Contents">
+    <section class="chosen" aria-label="Contents" tabIndex={-1} ref={box}>
       <Answered asked={asked} show={show} />
     </section>
   );

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EntryRow, VersionRow, VersionsAnswer } from '../../../api/browse.ts';
 import { Answered, useAnswer } from '../../parts/answered.tsx';
+import { When } from '../../parts/when.tsx';
 import { link } from '../../route.ts';
 import { bytes, count, countNoun, shown, time } from '../../words.ts';
 import type { Place } from './place.ts';
@@ -114,7 +115,9 @@ function Version({ row, place, onCompare }: VersionsProps & { row: VersionRow })
   return (
     <tr class={isShown ? 'ticked' : ''} aria-current={isShown ? 'true' : undefined}>
       <th scope="row">
-        <a href={link('browse', { snapshot, path: place.path })}>{at}</a>
+        <a href={link('browse', { snapshot, path: place.path })}>
+          <When at={row.time} />
+        </a>
       </th>
       <td class="number">{entry === undefined ? 'absent' : bytes(entry.bytes ?? 0)}</td>
       <td class="modified">{entry?.time === undefined ? '' : time(entry.time)}</td>

@@ -80,7 +80,8 @@ function Blob({ place, entry, kind, type }: PreviewProps & { kind: string; type:
         Reading the file…
       </p>
     );
-  if (kind === 'picture') return <img class="picture" src={address} alt={shown(entry.name.text)} />;
+  const onError = (): void => setFailure('The browser cannot show this picture: it may be damaged.');
+  if (kind === 'picture') return <img class="picture" src={address} alt={shown(entry.name.text)} onError={onError} />;
   // A frame with `sandbox` has no viewer. As a PDF, whatever it is, it gets nothing but that viewer.
   return <iframe class="pdf" src={address} title={shown(entry.name.text)}></iframe>;
 }

@@ -29,7 +29,9 @@ interface TreeProps {
 export function Tree({ base, place: { snapshot, path } }: TreeProps): VNode {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set(keysAbove(path)));
   useEffect(() => setOpen((before) => new Set([...before, ...keysAbove(path)])), [path]);
-  const asked = useAnswer('tree', { snapshot, open: ['', ...[...open].slice(-OPEN_MAX)].slice(0, OPEN_MAX).join(',') });
+  // The way to the chosen one first, then what was opened last: a line is drawn only if those above it are known.
+  const wanted = new Set(['', ...keysAbove(path).slice(0, OPEN_MAX / 2), ...[...open].reverse()]);
+  const asked = useAnswer('tree', { snapshot, open: [...wanted].slice(0, OPEN_MAX).join(',') });
   const [active, setActive] = useState('');
   const toggle = (key: string): void => {
     setOpen((before) => new Set(before.has(key) ? [...before].filter((each) => each !== key) : [...before, key]));

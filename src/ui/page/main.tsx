@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { useAnswer } from './parts/answered.tsx';
+import { useAnswer, useRound } from './parts/answered.tsx';
 import { Browse } from './pages/browse/browse.tsx';
 import { Overview } from './pages/overview.tsx';
 import { Retention } from './pages/retention.tsx';
@@ -31,7 +31,7 @@ const PAGES: readonly Page[] = [
 function App(): VNode {
   const { name } = useRoute();
   const page = PAGES.find((each) => each.name === name) ?? PAGES[0]!;
-  const repository = useAnswer('repository', {}).value;
+  const repository = useAnswer('repository', {}, useRound()).value;
   useEffect(() => {
     document.title = `${page.title} - ldm`;
   }, [page]);

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { SnapshotRow, SnapshotsAnswer } from '../../api.ts';
-import { Answered, useAnswer } from '../parts/answered.tsx';
+import { Answered, useAnswer, useRound } from '../parts/answered.tsx';
 import { FreedBar } from '../parts/freed-bar.tsx';
 import { When } from '../parts/when.tsx';
 import { link } from '../route.ts';
@@ -9,14 +9,7 @@ import { bytes, count, countNoun, shown, time } from '../words.ts';
 
 /** All snapshots, with filters. Ticking some says what deleting them frees. */
 export function Snapshots(): VNode {
-  const [round, setRound] = useState(0);
-  useEffect(() => {
-    // Other commands may have changed the repository meanwhile.
-    const again = (): void => setRound((before) => before + 1);
-    addEventListener('focus', again);
-    return () => removeEventListener('focus', again);
-  }, []);
-  const asked = useAnswer('snapshots', {}, round);
+  const asked = useAnswer('snapshots', {}, useRound());
   return (
     <>
       <h1>Snapshots</h1>

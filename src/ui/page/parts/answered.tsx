@@ -44,6 +44,17 @@ interface Last<T> {
   readonly error?: AskError | undefined;
 }
 
+/** A number that grows when the window gets the focus: other commands may have changed the repository meanwhile. */
+export function useRound(): number {
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const next = (): void => setRound((before) => before + 1);
+    addEventListener('focus', next);
+    return () => removeEventListener('focus', next);
+  }, []);
+  return round;
+}
+
 /** Shows an answer, or why there is none yet. */
 export function Answered<T>({ asked, show }: { asked: Asked<T>; show: (value: T) => ComponentChildren }): VNode {
   const { value, error } = asked;

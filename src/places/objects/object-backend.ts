@@ -6,7 +6,6 @@ import type { Backend, BackendFile, Place, StagedFile, Verify } from '../../core
 import { assertInside } from '../../core/backend/file-system-backend.ts';
 import { readToMove } from '../../core/backend/sure-reading.ts';
 import type { RetryOptions } from '../../core/backend/retry.ts';
-import { ListedPages, topDirectoryOf } from './listed-pages.ts';
 import { PendingUploads } from './pending-uploads.ts';
 import { StoreError } from './object-store.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -31,7 +30,6 @@ export class ObjectBackend implements Backend {
   readonly #store: ObjectStore;
   readonly #requests: StoreRequests;
   readonly #uploads: PendingUploads = new PendingUploads();
-  readonly #pages = new ListedPages();
   /** Until when there is a repository: it was created by this process, or its configuration was read. */
   #knownUntilMs = 0;
   /** Whether there was nothing at all when it was examined. */
@@ -69,7 +67,6 @@ export class ObjectBackend implements Backend {
       // Some programs create an empty object for each directory.
       .filter(({ key }) => !key.endsWith('/') && key.length > prefix.length)
       .map(({ key, sizeBytes, modifiedMs }) => ({ name: key, sizeBytes, modifiedMs }));
-    this.#pages.note(prefix, found.length);
     const isUnknown = performance.now() > this.#knownUntilMs;
     if (files.length === 0 && isUnknown && (this.#wasVacant || !(await this.#hasRepository()))) {
       throw this.#requests.failure(
@@ -87,19 +84,14 @@ export class ObjectBackend implements Backend {
     return (await this.#requests.run('sizeOf', name, async () => this.#store.head(name)))?.sizeBytes;
   }
 
-  /** Where an upload has failed, that is the reason, not that the file is missing. */
+  /**
+   * One request for each name, also for thousands: a listing may lag behind, and callers ask by name because of that. An
+   * unchanged backup that relies on 1,000 packs makes 1,041 requests, not 39. Where an upload has failed, that is the
+   * reason, not that the file is missing.
+   */
   async sizesOf(names: readonly string[]): Promise<Map<string, number>> {
     await this.#uploads.barrier();
     const found = new Map<string, number>();
-    const directories = new Set(names.map(topDirectoryOf));
-    if (this.#pages.isFaster(directories, names.length, this.readsAtOnce)) {
-      const wanted = new Set(names);
-      for (const directory of directories) {
-        const files = await this.#requests.run('list', directory, async () => this.#store.list(directory));
-        for (const { key, sizeBytes } of files) if (wanted.has(key)) found.set(key, sizeBytes);
-      }
-      return found;
-    }
     await mapConcurrently(names, this.readsAtOnce, async (name) => {
       const sizeBytes = await this.sizeOf(name);
       if (sizeBytes !== undefined) found.set(name, sizeBytes);
@@ -217,7 +209,7 @@ export class ObjectBackend implements Backend {
     assertInside(name);
     await verify?.();
     if (isNew) await this.#create('append', name, bytes);
-    else if (verify !== undefined || topDirectoryOf(name) !== 'packs/') await this.#put(name, bytes);
+    else if (verify !== undefined || !name.startsWith('packs/')) await this.#put(name, bytes);
     else await this.#uploads.begin(name, async () => this.#put(name, bytes));
   }
 

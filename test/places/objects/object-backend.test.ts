@@ -109,6 +109,27 @@ describe('a repository in a store of objects', () => {
     expect([...store.objects.keys()]).toEqual(['deleted/a']);
   });
 
+  test('asks for each of many names, and never takes the answer from a listing, which may be old', async () => {
+    const store = new MemoryStore();
+    const backend = objectBackend(store);
+    await backend.prepare();
+    const names = Array.from({ length: 1000 }, (_, index) => `packs/${index % 100}/${index}`);
+    for (const name of names) store.objects.set(name, Buffer.from(name));
+    expect(await backend.list('packs')).toHaveLength(1000);
+    for (const name of names.slice(500)) store.objects.delete(name);
+    let atOnce = 0;
+    let mostAtOnce = 0;
+    store.requests.length = 0;
+    store.onRequest = async (_, isDone) => {
+      atOnce += isDone ? -1 : 1;
+      mostAtOnce = Math.max(mostAtOnce, atOnce);
+      await Promise.resolve();
+    };
+    expect([...(await backend.sizesOf(names)).keys()].toSorted()).toEqual(names.slice(0, 500).toSorted());
+    expect(store.requests.toSorted()).toEqual(names.map((name) => `head ${name}`).toSorted());
+    expect(mostAtOnce).toBe(store.requestsAtOnce);
+  });
+
   test('tells its own lost creation from that of another one', async () => {
     const store = new MemoryStore();
     const backend = objectBackend(store);

@@ -70,10 +70,9 @@ class LogReading implements CommitLog {
     if (first > 0 && !this.#found.has(first)) this.#miss(commitName(first));
   }
 
-  /** Returns the number of the record that took the place of all before it; 0 if there is none. */
   async #readFirst(): Promise<number> {
     try {
-      return (await readRecord(this.#place, COMMITS_NAME))?.number ?? 0;
+      return await readStart(this.#place);
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.damaged.set(COMMITS_NAME, error);
@@ -113,6 +112,24 @@ class LogReading implements CommitLog {
   #miss(name: string): void {
     if (!this.damaged.has(name)) this.damaged.set(name, new CorruptDataError(`${name} is missing`));
   }
+}
+
+/**
+ * Returns the highest number in use. Records below the one that `index/commits` names are never read, and a listing that
+ * lags behind, or that has records of an interrupted removal, may end below it. If `index/commits` is damaged, `check`
+ * reports it and compactions stop, so only the listing counts then: a commit must not fail for that.
+ */
+export async function lastCommitIn(place: FilePlace, listedLast: number): Promise<number> {
+  const start = await readStart(place).catch((error: unknown) => {
+    if (!isDamage(error)) throw error;
+    return 0;
+  });
+  return start <= listedLast ? listedLast : await askForEnd(place, start);
+}
+
+/** Returns the number of the record that took the place of all before it; 0 if there is none. */
+async function readStart(place: FilePlace): Promise<number> {
+  return (await readRecord(place, COMMITS_NAME))?.number ?? 0;
 }
 
 /** Returns the ids in the records after that of a number. */

@@ -5,6 +5,7 @@ import { encodeCommitRecord } from '../format/commit-record.ts';
 import type { CommitRecord } from '../format/commit-record.ts';
 import { COMMITS_NAME, commitName } from '../format/layout.ts';
 import type { FilePlace } from '../store/pack-end.ts';
+import { lastCommitIn } from './commit-log.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { DurableOrder } from './durable-order.ts';
 import { commitNumbersOf, idsOf, lastCommitOf } from './listing.ts';
@@ -17,6 +18,8 @@ export class CommitRecords {
   readonly #assertLocked: Verify;
   /** The highest number that is known to be in use. */
   #last: number | undefined;
+  /** Whether `#last` is not only what a listing had. */
+  #isSure = false;
 
   constructor(place: FilePlace, order: DurableOrder, assertLocked: Verify) {
     this.#place = place;
@@ -34,7 +37,7 @@ export class CommitRecords {
    * left no records of them.
    */
   async record(snapshotIds: readonly string[]): Promise<void> {
-    this.#last ??= await this.#listLast();
+    this.#last = await this.#findLast();
     const before = this.#last === 0 ? idsOf(await optionalNames(this.#place.backend, 'snapshots')) : [];
     await this.#publish({ isWhole: false, snapshotIds: [...new Set([...snapshotIds, ...before])] });
   }
@@ -42,6 +45,7 @@ export class CommitRecords {
   /** Replaces all records of a log by one with these snapshots. Needs the exclusive lock. */
   async merge({ end, numbers }: CommitLog, snapshotIds: readonly string[]): Promise<void> {
     this.#last = end;
+    this.#isSure = true;
     await this.#publish({ isWhole: true, snapshotIds: snapshotIds.toSorted() });
     const number = this.#last;
     const first = this.#encode({ number, isWhole: true, snapshotIds: [] });
@@ -74,7 +78,12 @@ export class CommitRecords {
     return Buffer.concat([sealed, Buffer.from(sha256(sealed), 'hex')]);
   }
 
-  async #listLast(): Promise<number> {
-    return lastCommitOf(commitNumbersOf(await optionalNames(this.#place.backend, 'index')));
+  /** Asked only once: nothing replaces the records while this process has its lock. */
+  async #findLast(): Promise<number> {
+    if (this.#isSure) return this.#last ?? 0;
+    const last = this.#last ?? lastCommitOf(commitNumbersOf(await optionalNames(this.#place.backend, 'index')));
+    const found = await lastCommitIn(this.#place, last);
+    this.#isSure = true;
+    return found;
   }
 }

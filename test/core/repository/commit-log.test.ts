@@ -1,6 +1,6 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
-import { COMMITS_NAME, commitName } from '../../../src/core/format/layout.ts';
+import { COMMITS_NAME, commitName, parseCommitName } from '../../../src/core/format/layout.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';
 import { readCommitLog } from '../../../src/core/repository/commit-log.ts';
 import type { CommitLog } from '../../../src/core/repository/commit-log.ts';
@@ -46,6 +46,51 @@ test.each([[[]], [[1]], [[1, 2, 3, 4]], [[10]], [[11]], [[9, 11]]])(
     expect({ end: log.end, damaged: [...log.damaged.keys()] }).toEqual({ end: 11, damaged: [] });
   },
 );
+
+/** Its listings of commit records are old. */
+class OldListing extends FaultyBackend {
+  readonly #listed: readonly number[];
+
+  constructor(listed: readonly number[]) {
+    super(disk);
+    this.#listed = listed;
+  }
+
+  override async list(directory: string): ReturnType<FaultyBackend['list']> {
+    const files = await super.list(directory);
+    const others = files.filter(({ name }) => !name.startsWith('index/commit'));
+    return directory === 'index'
+      ? [...others, ...this.#listed.map((number) => ({ name: commitName(number), sizeBytes: 1 }))]
+      : files;
+  }
+}
+
+describe.each([[[]], [[1]], [[1, 9, 10]], [[1, 2, 3, 4]], [[9]]])('where a listing has the records %j', (listed) => {
+  const write = async (digit: string): Promise<void> => {
+    const place = plainPlace(new OldListing(listed));
+    const writer = new CommitRecords(place, new DurableOrder(place), holds);
+    await writer.record([id(digit)]);
+    await writer.record([id('a')]);
+  };
+
+  test('a new record gets a number that counts', async () => {
+    await commitAndMerge();
+    await write('9');
+    const log = await read([]);
+    expect([...log.snapshotIds].toSorted()).toEqual(['3', '6', '7', '8', '9', 'a'].map(id));
+    expect({ end: log.end, damaged: [...log.damaged.keys()] }).toEqual({ end: 13, damaged: [] });
+  });
+
+  test('a damaged name of the first record does not make a commit fail', async () => {
+    await commitAndMerge();
+    disk.poke(COMMITS_NAME, Buffer.from('damaged'));
+    await write('9');
+    const numbers = disk.names().map(parseCommitName);
+    const log = await read(numbers.filter((number) => number !== undefined));
+    expect([...log.snapshotIds].toSorted()).toEqual(['3', '6', '7', '8', '9', 'a'].map(id));
+    expect([...log.damaged.keys()]).toEqual([COMMITS_NAME]);
+  });
+});
 
 test('a record that was taken back leaves a gap that is passed over', async () => {
   for (const digit of '01234') await records.record([id(digit)]);

@@ -57,7 +57,7 @@ describe('a repository on another machine', () => {
     expect((await repository.context.backend.list('packs')).length).toBeGreaterThan(64);
     const unchanged = open();
     await backUp(unchanged);
-    expect(unchanged.backend.traffic!.requests).toBeLessThanOrEqual(24);
+    expect(unchanged.backend.traffic!.requests).toBeLessThanOrEqual(26);
     expect(unchanged.backend.traffic!.downloadedBytes).toBeLessThan(5000);
     const listing = open();
     expect(await listSnapshots(listing)).toHaveLength(4);

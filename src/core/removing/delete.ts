@@ -53,7 +53,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   const changing = options.undoUntil === undefined ? 'shared' : 'exclusive';
   const access = dryRun ? 'read' : changing;
   const { snapshots, freed } = await withRepository(waitingContext(context), access, async (repository) => {
-    const found = await repository.files.readSnapshots();
+    const found = await repository.files.readSnapshots({ isExact: true });
     const selected = await selectExisting(context, repository, found, options);
     const opened = await repository.openState();
     assertCountable(options.selectors, opened.damage.lostSnapshots);

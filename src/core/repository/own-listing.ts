@@ -1,6 +1,6 @@
-import type { BackendFile, ListedName, ObjectReader } from '../backend/backend.ts';
+import type { Backend, BackendFile, ListedName, ObjectReader } from '../backend/backend.ts';
 import { isAbsent } from '../errors.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME } from '../format/layout.ts';
+import { CONFIG_COPY_NAME, CONFIG_NAME, snapshotName } from '../format/layout.ts';
 import { isOwnName } from '../format/own-names.ts';
 
 /**
@@ -59,6 +59,16 @@ export async function optionalNames(
 /** The same with what other programs have left there. */
 export async function listEverything(backend: ObjectReader, directory: string): Promise<ListedName[]> {
   return await unlessAbsent(namesIn(backend, directory));
+}
+
+/**
+ * Returns those of the listed snapshots that exist. Another place than a directory of this machine is asked for each name:
+ * its listing may still have what was deleted, and a manifest may come from a cache.
+ */
+export async function existingSnapshots(backend: Backend, listedIds: readonly string[]): Promise<ReadonlySet<string>> {
+  if (backend.localDirectory !== undefined || listedIds.length === 0) return new Set(listedIds);
+  const sizes = await backend.sizesOf(listedIds.map((id) => snapshotName(id)));
+  return new Set(listedIds.filter((id) => sizes.has(snapshotName(id))));
 }
 
 async function namesIn(backend: ObjectReader, directory: string): Promise<ListedName[]> {

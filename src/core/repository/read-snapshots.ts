@@ -6,7 +6,7 @@ import { prefetch } from '../util/prefetch.ts';
 import { manifestCopyName, snapshotName } from '../format/layout.ts';
 import { readCommitLog } from './commit-log.ts';
 import { commitNumbersOf, idsOf } from './listing.ts';
-import { namesUnlessMissing, optionalNames } from './own-listing.ts';
+import { existingSnapshots, namesUnlessMissing, optionalNames } from './own-listing.ts';
 import type { Listing } from './listing.ts';
 import { readManifest, readManifestCopy } from './manifests.ts';
 
@@ -35,8 +35,9 @@ export interface ReadSnapshotsOptions {
   /** What was listed already. */
   readonly listing?: Listing | undefined;
   /**
-   * Looks up committed snapshots that are not listed. Required before a deleted snapshot is brought back: a listing that
-   * lags behind may lack the one that has taken its place.
+   * Looks up committed snapshots that are not listed, and asks by name whether the listed ones exist. Required before
+   * snapshots are counted to delete others, and before a deleted one is brought back: a listing that lags behind may lack
+   * the newest snapshot, or still have one that was deleted, of which a cache has the manifest.
    */
   readonly isExact?: boolean;
 }
@@ -77,8 +78,16 @@ async function readPresent(place: FilePlace, { listing, isExact }: ReadSnapshots
   await readInto(reading, ids);
   await noteLost(reading, copyIds, ids);
   const isOdd = reading.lacksListed || foreignNames.some((name) => name.startsWith(snapshotName('')));
+  if (isExact === true) await dropGone(reading);
   if (isOdd || isExact === true) await readUnlisted(reading);
   return reading;
+}
+
+async function dropGone(reading: SnapshotReading): Promise<void> {
+  const ids = reading.listings.map(({ id }) => id);
+  const existing = await existingSnapshots(reading.place.backend, ids);
+  if (existing.size < ids.length) reading.hasMoved = true;
+  reading.listings = reading.listings.filter(({ id }) => existing.has(id));
 }
 
 /**
@@ -135,7 +144,7 @@ export function currentListings(listings: readonly SnapshotListing[]): readonly 
 interface SnapshotReading {
   readonly place: FilePlace;
   readonly deleted: boolean;
-  readonly listings: SnapshotListing[];
+  listings: SnapshotListing[];
   readonly copied: Map<string, string>;
   readonly damaged: Map<string, string>;
   hasMoved: boolean;

@@ -21,7 +21,7 @@ import type { ConfigProblem } from './config-copies.ts';
 import { listKeys } from './keys/key-files.ts';
 import type { UnusableKey } from './keys/key-files.ts';
 import { commitNumbersOf, idsOf, listRepository } from './listing.ts';
-import { listOptional, namesUnlessMissing, optionalNames } from './own-listing.ts';
+import { existingSnapshots, listOptional, namesUnlessMissing, optionalNames } from './own-listing.ts';
 import type { Listing } from './listing.ts';
 import { decodeManifest, readManifest, readManifestCopy, readSegment } from './manifests.ts';
 import type { ReadManifest } from './manifests.ts';
@@ -64,6 +64,11 @@ export class RepositoryFiles {
   /** Ids of the snapshots that are not deleted. */
   async snapshotIds(): Promise<string[]> {
     return idsOf((await namesUnlessMissing(this.#place.backend, 'snapshots')) ?? []);
+  }
+
+  /** Returns those of the listed snapshots that exist: see `existingSnapshots`. */
+  async existingSnapshots(listedIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return await existingSnapshots(this.#place.backend, listedIds);
   }
 
   async readCommits(): Promise<CommitLog> {

@@ -33,7 +33,10 @@ export async function commitSnapshots(
   const mayStay = async (id: string, isDurable: boolean): Promise<boolean> =>
     isDurable && (await repository.isLockLost()) && (await isSnapshotWhole(repository, id));
   const committed = await repository.order.commitSnapshots(manifests, verify, mayStay);
-  const copies = new Map([...withoutCopy, ...committed.map(({ id, bytes }) => [id, bytes] as const)]);
+  // The copy of a manifest that only an old listing has would make a reclaimed snapshot look lost.
+  const existing = await repository.files.existingSnapshots([...withoutCopy.keys()]);
+  const left = [...withoutCopy].filter(([id]) => existing.has(id));
+  const copies = new Map([...left, ...committed.map(({ id, bytes }) => [id, bytes] as const)]);
   await copyManifests(context, repository, copies);
   return committed;
 }

@@ -24,7 +24,9 @@ export class CopiesThere {
 
   /** Reads the manifests of snapshots that are new. Another process may copy the same snapshots. */
   async refresh(): Promise<void> {
-    const fresh = (await this.#files.snapshotIds()).filter((id) => !this.#readIds.has(id));
+    const listed = (await this.#files.snapshotIds()).filter((id) => !this.#readIds.has(id));
+    // A snapshot whose copy is only in an old listing would not be copied.
+    const fresh = await this.#files.existingSnapshots(listed);
     const read = async (id: string): Promise<Snapshot | undefined> => this.#read(id);
     for await (const [id, reading] of this.#files.prefetch(fresh, read)) {
       this.#readIds.add(id);

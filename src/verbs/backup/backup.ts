@@ -1,6 +1,7 @@
 import type { BackupResult } from '../../core/saving/backup-result.ts';
 import { BackendError, UsageError } from '../../core/errors.ts';
 import { encodeSnapshot } from '../../core/format/snapshot.ts';
+import { snapshotName } from '../../core/format/layout.ts';
 import { assertCondemnationsReadable } from '../../core/repository/condemned.ts';
 import { storeVerified } from './relying-run.ts';
 import { BACKUP_KINDS } from './backup-options.ts';
@@ -82,9 +83,9 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const isDryRun = options.dryRun === true;
     const result = { snapshot, isDryRun, isEncrypted, summary, parentId: parent?.id, problems, ...counts, ...found };
     if (isDryRun) return { ...result, snapshotId: undefined };
-    // Another process may have deleted that snapshot meanwhile.
+    // It may have been deleted: meanwhile, or before, if the listing lags behind. A listing must not decide that.
     const isUnchanged = options.skipIfUnchanged === true && parent?.wholeTree === snapshot.tree;
-    if (isUnchanged && (await repository.files.snapshotIds()).includes(parent.id)) {
+    if (isUnchanged && (await repository.files.exists(snapshotName(parent.id)))) {
       await continuation.end(repository).catch(unlessBackendError);
       keepState(repository, opened);
       return { ...result, snapshotId: undefined };

@@ -108,7 +108,7 @@ export async function forgetByPolicy(context: OperationContext, options: ForgetO
   const changing = options.undoUntil === undefined ? 'shared' : 'exclusive';
   const access = dryRun ? 'read' : changing;
   const { size, ...done } = await withRepository(waitingContext(context), access, async (repository) => {
-    const snapshots = await repository.files.readSnapshots();
+    const snapshots = await repository.files.readSnapshots({ isExact: true });
     assertAllReadable(snapshots);
     const opened = await repository.openState();
     assertCountable(['latest'], opened.damage.lostSnapshots);

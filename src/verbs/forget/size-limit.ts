@@ -52,9 +52,12 @@ export async function limitSize({
   const isCounted = (id: string): boolean => state.snapshots.has(id);
   const ids = candidates.map(({ id }) => id).filter(isCounted);
   const kept = await findKeptDeleted(repository);
+  // What was deleted and is still listed needs no room: others must not go for it.
+  const existing = await repository.files.existingSnapshots(listing.snapshotIds);
+  const gone = listing.snapshotIds.filter((id) => !existing.has(id));
   // The compaction that follows also reclaims deleted snapshots that can no longer be undeleted.
   const given = {
-    released: [...removed.map(({ id }) => id), ...kept.expired].filter(isCounted),
+    released: [...removed.map(({ id }) => id), ...kept.expired, ...gone].filter(isCounted),
     candidates: ids,
   };
   const { storedBytes, shared } = await measureSharedRelease(state, given, reader.readTree);
@@ -65,8 +68,8 @@ export async function limitSize({
   const steps = chooseForSize(shared, beforeBytes - freeableBytes - limitBytes);
   if (steps === undefined) {
     const goneBytes = shared.reduce((bytes, part) => bytes + part.storedBytes, storedBytes);
-    const gone = [...given.released, ...ids];
-    const withHeld = await measureRelease(state, [...gone, ...kept.held.filter(isCounted)], reader.readTree);
+    const going = [...given.released, ...ids];
+    const withHeld = await measureRelease(state, [...going, ...kept.held.filter(isCounted)], reader.readTree);
     const leastBytes = beforeBytes - freeableBytes - (goneBytes - storedBytes);
     throw tooSmall(limitBytes, leastBytes, withHeld.storedBytes - goneBytes);
   }

@@ -81,7 +81,7 @@ export async function rewriteSnapshots(context: OperationContext, options: Rewri
   // Two that replace the same snapshot would make two snapshots of it.
   const access = !forgotten ? 'add' : dryRun ? 'shared' : 'exclusive';
   return await withRepository(forgotten ? waitingContext(context) : context, access, async (repository) => {
-    const found = await repository.files.readSnapshots();
+    const found = await repository.files.readSnapshots({ isExact: forgotten });
     const selected = selectSnapshots(context, found, options);
     assertNoHold(selected);
     if (forgotten) assertUnprotected(selected);

@@ -71,7 +71,7 @@ async function changeSnapshots(
   change: ChangeSnapshot,
 ): Promise<ChangeResult> {
   return await withRepository(waitingContext(context), 'exclusive', async (repository) => {
-    const selected = selectSnapshots(context, await repository.files.readSnapshots(), choice);
+    const selected = selectSnapshots(context, await repository.files.readSnapshots({ isExact: true }), choice);
     const changed = await replaceSnapshots(context, repository, selected, change);
     return { changed, unchangedCount: selected.length - changed.length };
   });

@@ -169,7 +169,7 @@ export async function existingHolds(
   holdIds: readonly string[],
 ): Promise<string[]> {
   return await withRepository({ ...context, lockWaitMs: RELEASE_WAIT_MS }, 'read', async (repository) => {
-    const { listings } = await repository.files.readSnapshots();
+    const { listings } = await repository.files.readSnapshots({ isExact: true });
     const held = new Set(holdsFor(holderId, listings).map(({ snapshot }) => snapshot.hold!.holdId));
     return holdIds.filter((holdId) => held.has(holdId));
   });

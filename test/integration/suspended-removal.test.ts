@@ -113,6 +113,7 @@ test.each([
 describe('a loss is found where', () => {
   // In the suite, from shortly before the first one that shows those which it runs.
   const LOSING = fixedRange(20_000, RUNS_ALL ? 1 : 275);
+  const LOSING_WHERE_LISTINGS_LAG = fixedRange(20_000, RUNS_ALL ? 1 : 520);
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => /^locks\/(?:shared|exclusive)-/.test(name);
   /** Neither the directory nor the marks say what is condemned. */
@@ -164,7 +165,7 @@ describe('a loss is found where', () => {
   );
 
   test(
-    `listings lag behind and nobody looks at the commit records ${LOSING.name}`,
+    `listings lag behind and nobody looks at the commit records ${LOSING_WHERE_LISTINGS_LAG.name}`,
     async () => {
       const open = (seed: number): OpenScheduled => {
         const lags = lagging(seed);
@@ -173,7 +174,7 @@ describe('a loss is found where', () => {
           return { list: (directory) => list?.(directory)?.filter((name) => !isCommitName(name)), hides: isCommitName };
         });
       };
-      const { loss } = await runSchedules(LOSING, { open, lags: true });
+      const { loss } = await runSchedules(LOSING_WHERE_LISTINGS_LAG, { open, lags: true });
       expect(loss).toMatch(/lost chunk|reported without/);
     },
     TIMEOUT_MS,

@@ -22,14 +22,22 @@ export interface BrokenView {
 /** The directories whose listings may lag behind. That of the locks decides who may run, and must be right. */
 const LAGGING = ['deleted', 'condemned', 'index', 'snapshots', 'manifests.bak', 'filter'];
 
+/** Of these, listings also still have names that were removed. */
+const SHOWING_REMOVED = ['deleted', 'index', 'snapshots'];
+
 /**
  * Listings that lag behind: each process misses a snapshot for a while, with the copy of its manifest and some newer
- * checkpoints, a condemnation, and single other names.
+ * checkpoints, a condemnation, and single other names; and is still shown one name that was removed in each of some
+ * directories.
  */
 export function lagging(seed: number): Lie {
   const prng = createPrng(seed);
+  const removedPrng = createPrng(seed + 1);
+  /** All names that any listing had so far. */
+  const known = new Set<string>();
   return (_process, disk) => {
     let missed: ReadonlySet<string> | undefined;
+    let shown: readonly string[] = [];
     const namesIn = (directory: string): string[] => disk.names().filter((name) => name.startsWith(`${directory}/`));
     const pick = (): Set<string> => {
       const id = baseName(prng.pick(['', ...namesIn('snapshots')]));
@@ -37,11 +45,23 @@ export function lagging(seed: number): Lie {
       const others = [prng.pick(LAGGING), 'condemned'].map((directory) => prng.pick(['', ...namesIn(directory)]));
       return new Set([`snapshots/${id}`, `manifests.bak/${id}`, ...checkpoints, ...others]);
     };
+    const pickRemoved = (): string[] => {
+      const removed = [...known].filter((name) => !disk.has(name));
+      // A process that is shown too many of them does nothing but fail.
+      return SHOWING_REMOVED.filter(() => removedPrng.int(3) === 0).map((directory) =>
+        removedPrng.pick(['', ...removed.filter((name) => name.startsWith(`${directory}/`))]),
+      );
+    };
     return {
       list: (directory) => {
         if (!LAGGING.includes(directory)) return undefined;
-        if (missed === undefined || prng.int(8) === 0) missed = pick();
-        return namesIn(directory).filter((name) => !missed!.has(name));
+        for (const name of namesIn(directory)) known.add(name);
+        if (missed === undefined || prng.int(8) === 0) {
+          missed = pick();
+          shown = pickRemoved();
+        }
+        const removed = shown.filter((name) => name.startsWith(`${directory}/`) && !disk.has(name));
+        return [...namesIn(directory).filter((name) => !missed!.has(name)), ...removed];
       },
     };
   };

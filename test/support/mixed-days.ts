@@ -73,16 +73,25 @@ export class Scene {
   }
 
   keepSmallFiles(): string {
-    const kept = memoryDirectory();
-    for (const name of SMALL_DIRECTORIES) copyTree(join(this.repository, name), join(kept, name));
-    return kept;
+    return keepSmallFiles(this.repository);
   }
 
   putSmallFiles(kept: string): void {
-    for (const name of SMALL_DIRECTORIES) {
-      rmSync(join(this.repository, name), { recursive: true, force: true });
-      copyTree(join(kept, name), join(this.repository, name));
-    }
+    putSmallFiles(this.repository, kept);
+  }
+}
+
+/** Returns a directory with copies. */
+export function keepSmallFiles(repository: string): string {
+  const kept = memoryDirectory();
+  for (const name of SMALL_DIRECTORIES) copyTree(join(repository, name), join(kept, name));
+  return kept;
+}
+
+export function putSmallFiles(repository: string, kept: string): void {
+  for (const name of SMALL_DIRECTORIES) {
+    rmSync(join(repository, name), { recursive: true, force: true });
+    copyTree(join(kept, name), join(repository, name));
   }
 }
 

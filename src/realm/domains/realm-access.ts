@@ -14,14 +14,16 @@ export interface ConnectedDomains {
 
 /** The way of an opened repository to the other domains of its realm. */
 export class RealmAccess {
-  readonly caller: Caller;
+  readonly context: OperationContext;
   readonly repository: Repository;
-  readonly #context: OperationContext;
 
   constructor(context: OperationContext, repository: Repository) {
-    this.caller = context;
+    this.context = context;
     this.repository = repository;
-    this.#context = context;
+  }
+
+  get caller(): Caller {
+    return this.context;
   }
 
   /**
@@ -31,7 +33,7 @@ export class RealmAccess {
    */
   async with<T>(work: (domains: Domains, realm: OpenRealm) => Promise<T>): Promise<T> {
     return await withRealm(this.repository, async (realm) => {
-      const domains = new Domains(this.#context, realm);
+      const domains = new Domains(this.context, realm);
       try {
         await domains.readRecords();
         return await work(domains, realm);
@@ -43,7 +45,7 @@ export class RealmAccess {
 
   /** The same for connections that last. */
   async connect(): Promise<ConnectedDomains> {
-    return await connectDomains(this.#context, await readRealm(this.repository));
+    return await connectDomains(this.context, await readRealm(this.repository));
   }
 }
 

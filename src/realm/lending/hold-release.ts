@@ -1,5 +1,6 @@
 import { CancelledError, LdmError, isDamage } from '../../core/errors.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
+import { findStaying } from '../../core/removing/unindexed-packs.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { borrowedPacksOf, holdsNeededBy, knowsAllLoans } from './borrowed-packs.ts';
 import type { Domains } from '../domains/domains.ts';
@@ -16,7 +17,7 @@ import type { RealmAccess } from '../domains/realm-access.ts';
  */
 export async function releaseUnneeded(access: RealmAccess): Promise<void> {
   const { repository, caller } = access;
-  const unneeded = await unneededHolds(repository);
+  const unneeded = await unneededHolds(access);
   if (unneeded.size === 0) return;
   const report = (domain: string, error: unknown): void => {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
@@ -62,12 +63,16 @@ async function release(
   if (reason !== undefined) throw reason;
 }
 
-/** Returns the holds by domain. None if the repository does not know all packs that may need one. */
-async function unneededHolds(repository: Repository): Promise<ReadonlyMap<string, readonly string[]>> {
+/**
+ * Returns the holds by domain. None if the repository does not know all packs that may need one, or while packs that no
+ * segment lists stay: they, or indexed packs that look dead, may be those of a newer state.
+ */
+async function unneededHolds({ context, repository }: RealmAccess): Promise<ReadonlyMap<string, readonly string[]>> {
   const unneeded = new Map<string, string[]>();
   const placed = await readPlacedHolds(repository);
   if (placed.size === 0) return unneeded;
   const opened = await repository.openState();
+  if ((await findStaying(context, repository, opened)) !== undefined) return unneeded;
   const needed = knowsAllLoans(opened) ? await readNeeded(repository, opened) : undefined;
   if (needed === undefined) return unneeded;
   for (const [domainId, holdIds] of placed) {

@@ -14,9 +14,11 @@ import { releaseUnneeded } from '../../../src/realm/lending/hold-release.ts';
 import { existingHolds, placeHold, releaseHolds } from '../../../src/realm/lending/holds.ts';
 import { noteHold } from '../../../src/realm/lending/placed-holds.ts';
 import { holdIdOf, newHoldSecret } from '../../../src/realm/agents/hold-secrets.ts';
+import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
 import { leaveRealm } from '../../../src/realm/verbs/realm/leave.ts';
 import { withRealm } from '../../../src/realm/domains/realm.ts';
 import { beforeListings } from '../../support/file-calls.ts';
+import { keepSmallFiles, putSmallFiles } from '../../support/mixed-days.ts';
 import { ALL, borrowedIds, deleteAll, kindsOf, makeSetting, makeTwoLoans } from '../../support/lending-pair.ts';
 import type { Member, Setting } from '../../support/lending-pair.ts';
 
@@ -158,6 +160,27 @@ describe('no hold ends', () => {
     expect([needsCondemned, damage.isWhole]).toEqual([true, true]);
     await release(holder.context);
     await expectBothKept(loan);
+  });
+
+  test.each<[string, (context: OperationContext) => Promise<unknown>]>([
+    ['a compaction', async (context) => compact(context, ALL)],
+    ['an adoption', async (context) => adopt(context)],
+    ['a departure from the realm', leaveRealm],
+  ])('by %s, while the small files are those of yesterday', async (_, act) => {
+    const { realm, owner, holder, source } = await makeSetting();
+    await holder.backUp(realm.files(1, 9));
+    const yesterday = keepSmallFiles(holder.place);
+    await holder.backUp(source, { reliesOn: 'owner' });
+    const today = keepSmallFiles(holder.place);
+    putSmallFiles(holder.place, yesterday);
+    const holds = await holdIds(owner);
+    expect(holds).toHaveLength(1);
+    await act(holder.context);
+    expect(await holdIds(owner)).toEqual(holds);
+    putSmallFiles(holder.place, today);
+    if (act === leaveRealm) return;
+    await deleteAll(owner);
+    await holder.expectRestored(source);
   });
 
   test('by a process that has lost its lock since it read what it needs', async () => {

@@ -1,5 +1,6 @@
 import { readSurely } from '../backend/sure-reading.ts';
 import { sha256 } from '../crypto/sha256.ts';
+import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { LdmError } from '../errors.ts';
 import { decodeCommitRecord } from '../format/commit-record.ts';
@@ -128,7 +129,7 @@ export async function lastCommitIn(place: FilePlace, listedLast: number): Promis
 }
 
 /** Returns the number of the record that took the place of all before it; 0 if there is none. */
-async function readStart(place: FilePlace): Promise<number> {
+export async function readStart(place: FilePlace): Promise<number> {
   return (await readRecord(place, COMMITS_NAME))?.number ?? 0;
 }
 
@@ -151,7 +152,8 @@ export function endOfRun(numbers: readonly number[], from: number): number {
   return end;
 }
 
-async function readCommit(place: FilePlace, number: number): Promise<CommitRecord | undefined> {
+/** Returns undefined if there is none. @throws CorruptDataError */
+export async function readCommit(place: FilePlace, number: number): Promise<CommitRecord | undefined> {
   const name = commitName(number);
   const record = await readRecord(place, name);
   if (record === undefined || record.number === number) return record;
@@ -161,13 +163,17 @@ async function readCommit(place: FilePlace, number: number): Promise<CommitRecor
 /** @throws CorruptDataError */
 async function readRecord({ backend, seals }: FilePlace, name: string): Promise<CommitRecord | undefined> {
   try {
-    const sealed = await readSurely(backend, name, async (from) => withoutDigest(await from.read(name)));
-    return decodeCommitRecord(seals.open('commits', sealed));
+    return await readSurely(backend, name, async (from) => openCommitRecord(await from.read(name), seals));
   } catch (error) {
     if (isAbsent(error)) return undefined;
     if (!(error instanceof CorruptDataError)) throw error;
     throw new CorruptDataError(`${name}: ${error.message}`, { cause: error });
   }
+}
+
+/** @throws CorruptDataError */
+export function openCommitRecord(bytes: Uint8Array, seals: Seals): CommitRecord {
+  return decodeCommitRecord(seals.open('commits', withoutDigest(bytes)));
 }
 
 /** The digest at the end of the file is that of the stored bytes, so that they can be verified without a key. */

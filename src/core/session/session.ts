@@ -15,7 +15,7 @@ import { groupReporter } from './group-reporter.ts';
 import { assertPermitted, mayRemove } from './permissions.ts';
 import type { Access } from './permissions.ts';
 import { assertNotReplaced, memoryKey, rememberEncrypted, withRecovery } from './repository-memory.ts';
-import { RepositoryWatch } from './repository-watch.ts';
+import { RepositoryWatch, assertNotOlderThanGroups } from './repository-watch.ts';
 import { assertPasswordUsed, unlockerOf } from './unlock.ts';
 
 /**
@@ -58,6 +58,7 @@ class Session {
       isAccepted: acceptsOlderState !== false,
     };
     await this.#watch?.begin(command, (older) => onNotice?.({ kind: 'older-state', ...older }));
+    if (command.mayRemove && !command.isAccepted) await assertNotOlderThanGroups(this.repository);
   }
 
   /** Tells the other members, the groups and the memory of this machine what has changed. */

@@ -78,6 +78,7 @@ export type AdviceCode =
   | 'use-single-writer-at-init'
   | 'override-append-only'
   | 'accept-older-state'
+  | 'recover-or-accept-older-state'
   | 'leave-password-out'
   | 'accept-plain-destination'
   | 'import-key'

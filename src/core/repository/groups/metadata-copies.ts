@@ -2,7 +2,8 @@ import type { ObjectReader } from '../../backend/backend.ts';
 import type { Backend, Verify } from '../../backend/backend.ts';
 import { readSurely } from '../../backend/sure-reading.ts';
 import type { PackHash } from '../../crypto/pack-digest.ts';
-import { BackendError, isAbsent, isDamage } from '../../errors.ts';
+import type { Seals } from '../../crypto/seals.ts';
+import { isAbsent, isDamage } from '../../errors.ts';
 import {
   CONFIG_COPY_NAME,
   CONFIG_NAME,
@@ -19,6 +20,7 @@ import { wallClockMs } from '../../util/clock.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import type { DamagedMetadata } from '../metadata-verification.ts';
 import { assertNamed } from './named-bytes.ts';
+import { openCopies, unlessItFails } from './opened-copies.ts';
 import { inCopiedSteps, REMOVED_BY_COMPACTION, areSameFiles, listMetadata, readChangeable } from './own-metadata.ts';
 import type { ListedMetadata } from './own-metadata.ts';
 import { assertSuccessor } from './succession.ts';
@@ -29,6 +31,8 @@ interface CopyOptions {
   readonly groups: readonly Group[];
   readonly repositoryId: string;
   readonly packHash: PackHash;
+  /** Undefined if there is no key. */
+  readonly seals: Seals | undefined;
   /** Verifies the lock. */
   readonly verify: Verify;
   /**
@@ -61,13 +65,9 @@ export async function metadataStates(
   own: ObjectReader,
   groups: readonly Group[],
 ): Promise<Map<string, MetadataCopyState>> {
-  const copies: MetadataCopy[] = [];
   const files = await readChangeable(own);
   const listed = [...(await listMetadata(own)).values()].flat();
-  for (const group of groups.filter(({ isOnline }) => isOnline)) {
-    const copy = await unlessItFails(group, async () => MetadataCopy.open(group));
-    if (copy !== undefined) copies.push(copy);
-  }
+  const copies = await openCopies(groups);
   const stateOf = ({ state, sizes, newestNumber }: MetadataCopy): MetadataCopyState => {
     if (newestNumber === 0) return 'none';
     const isCurrent = state !== undefined && areSameFiles(withoutRecoveries(state.files), withoutRecoveries(files));
@@ -97,10 +97,7 @@ class MetadataCopying {
 
   async run(groups: readonly Group[]): Promise<void> {
     const { own, exactIn = [], damaged = [] } = this.#options;
-    const opened = await mapConcurrently(groups, groups.length, async (group) =>
-      unlessItFails(group, async () => MetadataCopy.open(group)),
-    );
-    this.#copies = opened.filter((copy) => copy !== undefined);
+    this.#copies = await openCopies(groups);
     for (const copy of this.#copies)
       for (const { name } of damaged.filter(({ group }) => group === copy.group)) copy.forget(name);
     const states = this.#copies.flatMap(({ state }) => state ?? []);
@@ -147,13 +144,28 @@ class MetadataCopying {
       const others = listed.get(directoryOf(otherName('0'))) ?? [];
       return others.map(({ name }) => nameOf(baseName(name))).filter((name) => !has.has(name) && copy.sizes.has(name));
     });
+    const newer = await this.#newerIn(copy, moved);
     for (const name of moved) {
+      if (newer.has(name)) continue;
       if ((await own.sizeOf(name)) !== undefined) continue;
       await copy.remove(name);
       // Another process may have moved it back in between, and found it in the copy.
       if ((await own.sizeOf(name)) !== undefined) await this.#copyFile(name);
     }
     await copy.barrier();
+  }
+
+  /**
+   * Returns which of these names are of snapshots that were brought back in a newer state than that of the repository. All of
+   * them may be if there is no key.
+   */
+  async #newerIn(copy: MetadataCopy, names: readonly string[]): Promise<ReadonlySet<string>> {
+    const { own, seals } = this.#options;
+    const deleted = names.filter((name) => name === snapshotName(baseName(name)));
+    if (deleted.length === 0 || seals === undefined) return new Set(deleted);
+    const { newerSnapshotsIn } = await import('./newer-copies.ts');
+    const ids = await newerSnapshotsIn(copy, { backend: own, seals });
+    return new Set(ids.map((id) => snapshotName(id)));
   }
 
   async #removeSurplus(copy: MetadataCopy, listed: ListedMetadata, exactIn: readonly string[]): Promise<void> {
@@ -219,16 +231,5 @@ class MetadataCopying {
     );
     const failed = new Set(outcomes.filter(({ done }) => done === undefined).map(({ copy }) => copy));
     if (failed.size > 0) this.#copies = this.#copies.filter((copy) => !failed.has(copy));
-  }
-}
-
-/** A failure of the repository itself fails the command; one of a group is reported with the group. */
-async function unlessItFails<T>(group: Group, action: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await action();
-  } catch (error) {
-    if (!(error instanceof BackendError)) throw error;
-    if (group.isOnline) group.writeFailure ??= error.message;
-    return undefined;
   }
 }

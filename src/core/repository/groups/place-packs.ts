@@ -26,6 +26,8 @@ interface OpenedGroups {
   shortCount(): number;
   /** By id of a group, whether it has copies of everything small as it is now. */
   readonly metadataStates: () => Promise<ReadonlyMap<string, MetadataCopyState>>;
+  /** By name of a group, the snapshots in its copies that are of a newer state than the repository itself. Only groups with some. */
+  readonly newerSnapshots: () => Promise<ReadonlyMap<string, readonly string[]>>;
   /** Verifies the copies of everything small that the repository has, as far as `isRead` says. */
   readonly damagedMetadata: (isRead: (name: string) => boolean) => Promise<DamagedMetadata[]>;
   /** For changes of the list of groups, under an exclusive lock, which `verify` verifies. */
@@ -90,7 +92,12 @@ async function placeInGroups(
     const { copyMetadata: copy, removeMetadata } = await import('./metadata-copies.ts');
     // What was copied before is useless once a compaction has removed something that it needs.
     if (rules.copies === 1) return await removeMetadata(grouped.groups);
-    await copy({ own: backend, groups: grouped.groups, repositoryId, packHash, verify, exactIn, damaged });
+    await copy({ own: backend, groups: grouped.groups, repositoryId, packHash, seals, verify, exactIn, damaged });
+  };
+  const newerSnapshots: OpenedGroups['newerSnapshots'] = async () => {
+    if (rules.copies === 1 || seals === undefined) return new Map();
+    const { findNewerSnapshots } = await import('./newer-copies.ts');
+    return await findNewerSnapshots({ backend, seals }, grouped.groups);
   };
   const metadataStates = async (): Promise<ReadonlyMap<string, MetadataCopyState>> => {
     const { metadataStates: statesOf } = await import('./metadata-copies.ts');
@@ -101,9 +108,10 @@ async function placeInGroups(
     return await findDamagedMetadata(backend, grouped.groups, { packHash, isRead });
   };
   const shortCount = (): number => grouped.shortCount;
+  const { groups: all } = grouped;
   return {
     backend: grouped,
-    groups: { all: grouped.groups, rules, shortCount, metadataStates, damagedMetadata, changes, copyMetadata },
+    groups: { all, rules, shortCount, metadataStates, newerSnapshots, damagedMetadata, changes, copyMetadata },
     closePlaced: async () => grouped.close(),
   };
 }

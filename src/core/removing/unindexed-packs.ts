@@ -23,6 +23,9 @@ const GRACE_MS = 7 * 24 * 60 * 60_000;
 /** Times have as little as a second of precision, so that what was just written can seem to be of the next second. */
 const PRECISION_MS = 2000;
 
+/** The parts of a context that decide which packs stay. */
+export type Remembering = Pick<OperationContext, 'memory' | 'backend' | 'acceptsOlderState'>;
+
 /** Ids of unindexed packs. Where chunks are missing, a pack that was put back may have them until a repair indexes it. */
 export function unindexedPackIds(state: FilterState, listing: Listing): string[] {
   return state.isComplete ? [...listing.packs.keys()].filter((id) => state.packs.find(id) === undefined) : [];
@@ -30,12 +33,21 @@ export function unindexedPackIds(state: FilterState, listing: Listing): string[]
 
 /** Returns the unindexed packs that stay, if any. None do if an older state of the repository is accepted. */
 export async function findStaying(
-  context: Pick<OperationContext, 'memory' | 'backend' | 'acceptsOlderState'>,
+  context: Remembering,
   repository: Repository,
   { state, listing }: OpenedState,
 ): Promise<StayingPacks | undefined> {
+  return await findStayingAmong(context, repository, listing, unindexedPackIds(state, listing));
+}
+
+/** The same for packs that no segment lists while chunks are missing, of which a repair may list some. */
+export async function findStayingAmong(
+  context: Remembering,
+  repository: Repository,
+  listing: Listing,
+  ids: readonly string[],
+): Promise<StayingPacks | undefined> {
   const { memory, backend, acceptsOlderState = false } = context;
-  const ids = unindexedPackIds(state, listing);
   if (ids.length === 0 || acceptsOlderState !== false) return undefined;
   const known = memoryKey(context, repository);
   const written = memory?.writtenPacks(...known);

@@ -12,7 +12,7 @@ import { Salvager } from './salvager.ts';
  * Makes a new segment for everything that is whole or can be saved. At any moment everything that can be read is
  * indexed by a segment, or a second repair notices that something is missing and looks for it.
  *
- * 1. Readable chunks of damaged and of condemned packs are copied to new packs; then the new segment is written.
+ * 1. Readable chunks of damaged packs, and of those that are to stay out of the index, are copied to new packs; then the new segment is written.
  * 2. Everything that it replaces is condemned. A new lock is acquired, and no snapshot may have appeared: a process
  *    that was suspended and lost its lock must not take away what others rely on by now.
  * 3. Checkpoints that list a replaced segment are removed. Manifests that only they contain were written before.
@@ -24,13 +24,13 @@ export function repairPacks(
   found: { readonly opened: OpenedState; readonly survey: PackSurvey; readonly findings: readonly Finding[] },
 ): void {
   const { opened, survey, findings } = found;
-  const { segmentsReplaced, segmentsDamaged, packsKept, packsCondemned, packsDamaged } = survey;
+  const { segmentsReplaced, segmentsDamaged, packsKept, packsCopied, packsDamaged } = survey;
   const { order, assertLocked } = repository;
   const segmentIds = [...segmentsReplaced, ...segmentsDamaged];
   const condemned = { segmentIds, packIds: packsDamaged, damagedIds: [...segmentsDamaged, ...packsDamaged] };
   const snapshotIds = new Set([...opened.listing.snapshotIds, ...opened.damage.lostSnapshots]);
   const removal = new Removal(repository, condemned, { snapshotIds, lastCommit: opened.listing.lastCommit });
-  if (packsKept.length + packsCondemned.length + packsDamaged.length > 0) {
+  if (packsKept.length + packsCopied.length + packsDamaged.length > 0) {
     plan.add(rebuildAction(survey), async () => {
       await removal.prepare();
       await rebuildSegment(repository, opened, survey).catch(async (error: unknown) => {
@@ -70,11 +70,11 @@ function rebuildAction({ packsKept, packsDamaged, packsMissing }: PackSurvey): R
 async function rebuildSegment(
   repository: Repository,
   { listing }: OpenedState,
-  { packsDamaged, packsKept, packsCondemned }: PackSurvey,
+  { packsDamaged, packsKept, packsCopied }: PackSurvey,
 ): Promise<void> {
   const salvager = new Salvager(repository);
   try {
-    for (const id of [...packsDamaged, ...packsCondemned.map((pack) => pack.id)]) await salvager.salvage(id);
+    for (const id of [...packsDamaged, ...packsCopied.map((pack) => pack.id)]) await salvager.salvage(id);
     await salvager.finish();
     const packs = new Map([...packsKept, ...salvager.packs].map((pack) => [pack.id, pack]));
     if (packs.size > 0) await repository.order.publishSegment([...packs.values()]);

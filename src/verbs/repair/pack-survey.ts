@@ -4,7 +4,9 @@ import type { PackContents } from '../../core/format/pack.ts';
 import type { ReadManifest } from '../../core/repository/manifests.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
+import type { Remembering } from '../../core/removing/unindexed-packs.ts';
 import { findMissing } from '../../core/snapshots/live-walk.ts';
+import { isInSoundPack, sortFoundPacks } from './found-packs.ts';
 import type { PackJudge } from './pack-judge.ts';
 
 /** What is wrong with packs and segments. */
@@ -14,8 +16,11 @@ export interface PackSurvey {
   readonly segmentsDamaged: readonly string[];
   /** Whole packs that the new segment has to list. */
   readonly packsKept: readonly PackContents[];
-  /** Condemned packs that are whole and hold live chunks. They are copied, and stay for a compaction to remove. */
-  readonly packsCondemned: readonly PackContents[];
+  /**
+   * Whole packs with needed chunks that are copied, and stay for a compaction to remove: condemned ones, and those that no
+   * segment lists and that may be of a newer state.
+   */
+  readonly packsCopied: readonly PackContents[];
   /** Ids of packs that are there and damaged. What the place does not read is in none of these lists. */
   readonly packsDamaged: readonly string[];
   readonly packsMissing: readonly string[];
@@ -25,12 +30,17 @@ export interface PackSurvey {
  * Reads every pack that a segment lists; the others only where something is missing that they may hold. Condemned packs
  * are never adopted: where a chunk that is not known to be dead is in them only, their chunks must be copied.
  */
-export async function surveyPacks(repository: Repository, opened: OpenedState, judge: PackJudge): Promise<PackSurvey> {
+export async function surveyPacks(
+  context: Remembering,
+  repository: Repository,
+  opened: OpenedState,
+  judge: PackJudge,
+): Promise<PackSurvey> {
   const { listing, damage } = opened;
   const segmentsReplaced: string[] = [];
   const segmentsDamaged: string[] = [];
   const kept = new Map<string, PackContents>();
-  const condemned = new Map<string, PackContents>();
+  const copied = new Map<string, PackContents>();
   /** The judge knows others too: it may have seen an earlier survey. */
   const named = new Set<string>();
   let isSegmentUnread = false;
@@ -48,7 +58,7 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
       if (!(await judge.isWhole(pack))) continue;
       if (!listing.condemned.packIds.has(pack.id)) sound.push(pack);
       else if (judge.isDoubtful(pack.id)) unreadCount += 1;
-      else condemned.set(pack.id, pack);
+      else copied.set(pack.id, pack);
     }
     if (sound.length + unreadCount === packs.length) continue;
     segmentsReplaced.push(id);
@@ -57,14 +67,12 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
   const goneCount = segmentsReplaced.length + segmentsDamaged.length + damage.lostSegments.length;
   const isSegmentGone = isSegmentUnread || goneCount > 0;
   if (isSegmentGone || (await isChunkMissing(repository, opened))) {
-    for (const id of listing.packs.keys()) {
-      if (named.has(id) || listing.condemned.packIds.has(id)) continue;
-      const pack = await judge.readUnindexed(id);
-      if (pack === undefined) continue;
-      // A pack that borrows unneeded chunks may be of a backup that has failed, and its hold may be gone.
-      const isBorrowed = pack.blocks[0]?.codec === 'borrowed';
-      if (!isBorrowed || hasLiveChunk(pack, opened, judge)) kept.set(id, pack);
-    }
+    const packs = await readUnlisted(opened, judge, named);
+    const replaced = new Set([...segmentsReplaced, ...segmentsDamaged]);
+    const prediction = { packs: [...kept.values(), ...copied.values()], segmentsReplaced: replaced };
+    const sorted = await sortFoundPacks(context, repository, { opened, judge, packs, prediction });
+    for (const pack of sorted.indexed) kept.set(pack.id, pack);
+    for (const pack of sorted.copied) copied.set(pack.id, pack);
   }
   const present = new Set(listing.packs.keys());
   // Not for deleted snapshots: what only they need is condemned.
@@ -74,30 +82,48 @@ export async function surveyPacks(repository: Repository, opened: OpenedState, j
       present.add(id);
       const pack = await judge.readUnindexed(id);
       if (pack === undefined || judge.isDoubtful(id)) continue;
-      if (hasLiveChunk(pack, opened, judge)) condemned.set(id, pack);
+      if (hasLiveChunk(pack, opened, judge)) copied.set(id, pack);
     }
   }
   return {
     segmentsReplaced,
     segmentsDamaged,
     packsKept: [...kept.values()],
-    packsCondemned: [...condemned.values()],
+    packsCopied: [...copied.values()],
     packsDamaged: judge.badIds.filter((id) => present.has(id)),
     packsMissing: judge.badIds.filter((id) => !present.has(id)),
   };
 }
 
+/** Reads the whole packs that are not condemned and that no segment lists. `named`: those that one lists. */
+async function readUnlisted(
+  opened: OpenedState,
+  judge: PackJudge,
+  named: ReadonlySet<string>,
+): Promise<PackContents[]> {
+  const packs: PackContents[] = [];
+  for (const id of opened.listing.packs.keys()) {
+    if (named.has(id) || opened.listing.condemned.packIds.has(id)) continue;
+    const pack = await judge.readUnindexed(id);
+    if (pack === undefined) continue;
+    // A pack that borrows unneeded chunks may be of a backup that has failed, and its hold may be gone.
+    const isBorrowed = pack.blocks[0]?.codec === 'borrowed';
+    if (!isBorrowed || hasLiveChunk(pack, opened, judge)) packs.push(pack);
+  }
+  return packs;
+}
+
 /** Whether a pack has a chunk that is needed, as far as is known, and that no sound pack has. */
-function hasLiveChunk(pack: PackContents, { state }: OpenedState, judge: PackJudge): boolean {
-  const { filter, packs } = state;
+function hasLiveChunk(pack: PackContents, opened: OpenedState, judge: PackJudge): boolean {
+  const { state } = opened;
+  const { filter } = state;
   let hasAny = false;
   for (const block of pack.blocks) {
     forEachChunk(block, (idOffset) => {
       const entry = filter.find(block.chunkIds, idOffset);
       // Below a tree that cannot be read, what is needed is unknown.
       const isLive = entry < 0 ? state.unreadableTrees.size > 0 : filter.refs(entry) > 0;
-      const isElsewhere = entry >= 0 && filter.hasLocation(entry);
-      if (isLive && !(isElsewhere && !judge.isDoubtful(packs.get(filter.packIndexOf(entry)).id))) hasAny = true;
+      if (isLive && !isInSoundPack(opened, judge, block.chunkIds, idOffset)) hasAny = true;
     });
   }
   return hasAny;

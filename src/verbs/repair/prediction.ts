@@ -19,8 +19,8 @@ export async function predictState(
 ): Promise<OpenedState> {
   const { onTree } = given;
   const { remembered } = given.opened;
-  const { segmentsReplaced, segmentsDamaged, packsKept, packsCondemned, packsDamaged } = given.survey;
-  const packs = [...packsKept, ...packsCondemned];
+  const { segmentsReplaced, segmentsDamaged, packsKept, packsCopied, packsDamaged } = given.survey;
+  const packs = [...packsKept, ...packsCopied];
   for (const id of packsDamaged) packs.push(...(await salvageable(repository, id)));
   const prediction = { segmentsReplaced: new Set([...segmentsReplaced, ...segmentsDamaged]), packs, remembered };
   return await repository.openState({ ignoreCheckpoints: true, prediction, onTree });

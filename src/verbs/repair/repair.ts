@@ -127,18 +127,18 @@ async function examineAndFetch(
   options: RepairOptions & { readonly judge: PackJudge; readonly dryRun: boolean },
 ): Promise<Examined & { readonly fetched?: FetchedChunks }> {
   const { judge, fromDomains } = options;
-  const examined = await examine(repository, judge);
+  const examined = await examine(context, repository, judge);
   if (fromDomains === undefined) return examined;
   const { fetchLost } = await import('./from-domains.ts');
   const fetched = await fetchLost(context, repository, { ...options, ...examined, fromDomains });
-  return fetched.chunks === 0 ? { ...examined, fetched } : { ...(await examine(repository, judge)), fetched };
+  return fetched.chunks === 0 ? { ...examined, fetched } : { ...(await examine(context, repository, judge)), fetched };
 }
 
-async function examine(repository: Repository, judge: PackJudge): Promise<Examined> {
+async function examine(context: OperationContext, repository: Repository, judge: PackJudge): Promise<Examined> {
   const opened = await repository.openState();
   assertAllOnline(opened.listing);
   const { findings, unread } = await surveyFiles(repository, opened);
-  return { opened, findings, unread, survey: await surveyPacks(repository, opened, judge) };
+  return { opened, findings, unread, survey: await surveyPacks(context, repository, opened, judge) };
 }
 
 function setAside({ actions }: RepairPlan): string[] {

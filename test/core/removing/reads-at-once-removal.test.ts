@@ -181,12 +181,12 @@ test('a repair reads segments and deleted manifests a few at a time, with the sa
   }, disk);
   expect(judged.most('index')).toBe(4);
   const surveyed = await expectSame(
-    async ({ repository, opened }) => surveyPacks(repository, opened, new PackJudge(repository)),
+    async ({ backend, repository, opened }) => surveyPacks({ backend }, repository, opened, new PackJudge(repository)),
     disk,
   );
   expect(surveyed.most('index')).toBe(4);
-  const whole = await expectSame(async ({ repository, opened }) =>
-    surveyPacks(repository, opened, new PackJudge(repository)),
+  const whole = await expectSame(async ({ backend, repository, opened }) =>
+    surveyPacks({ backend }, repository, opened, new PackJudge(repository)),
   );
   expect(whole.most('deleted')).toBe(4);
 });

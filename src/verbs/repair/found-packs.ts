@@ -39,25 +39,32 @@ export async function sortFoundPacks(
   const staying = (await findStayingAmong(context, repository, opened.listing, ids))?.packIds ?? new Set<string>();
   const indexed = packs.filter(({ id }) => !staying.has(id));
   if (staying.size === 0) return { indexed, copied: [] };
-  // What is needed is known only with all trees.
   const { remembered } = opened;
-  const all = { ...prediction, remembered, packs: [...prediction.packs, ...packs] };
-  const predicted = await repository.openState({ ignoreCheckpoints: true, prediction: all });
+  const predict = async (listed: readonly PackContents[]): Promise<OpenedState> =>
+    repository.openState({ ignoreCheckpoints: true, prediction: { ...prediction, remembered, packs: listed } });
+  // What is needed is known only with all trees. What is listed anyway does not come from checkpoints, which know the packs
+  // of damaged segments, too.
+  const predicted = await predict([...prediction.packs, ...packs]);
+  const without = await predict(prediction.packs);
   const ofDeleted = await neededByDeleted(repository, predicted);
   const copied: PackContents[] = [];
   for (const pack of packs.filter(({ id }) => staying.has(id))) {
-    const use = useOf(pack, { opened, judge, predicted, ofDeleted });
+    const use = useOf(pack, { judge, without, predicted, ofDeleted });
     if (use === 'all') indexed.push(pack);
     else if (use === 'some') copied.push(pack);
   }
   return { indexed, copied };
 }
 
-function useOf(
-  pack: PackContents,
-  given: Pick<Found, 'opened' | 'judge'> & { readonly predicted: OpenedState; readonly ofDeleted: EntrySet },
-): 'all' | 'some' | 'none' {
-  const { opened, judge, predicted, ofDeleted } = given;
+interface PackUse extends Pick<Found, 'judge'> {
+  /** The state if none of the packs that were found is listed, and if all of them are. */
+  readonly without: OpenedState;
+  readonly predicted: OpenedState;
+  readonly ofDeleted: EntrySet;
+}
+
+function useOf(pack: PackContents, given: PackUse): 'all' | 'some' | 'none' {
+  const { judge, without, predicted, ofDeleted } = given;
   const { filter } = predicted.state;
   let isAllLive = true;
   let isNeeded = false;
@@ -67,7 +74,7 @@ function useOf(
       const isLive = entry >= 0 && filter.refs(entry) > 0;
       if (!isLive) isAllLive = false;
       const isUsed = isLive || (entry >= 0 && ofDeleted.has(entry));
-      if (isUsed && !isInSoundPack(opened, judge, block.chunkIds, idOffset)) isNeeded = true;
+      if (isUsed && !isInSoundPack(without, judge, block.chunkIds, idOffset)) isNeeded = true;
     });
   }
   if (!isNeeded) return 'none';

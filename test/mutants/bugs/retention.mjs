@@ -58,8 +58,8 @@ export const bugs = [
   {
     id: 'F9',
     file: 'verbs/forget/size-limit.ts',
-    find: '...kept.expired]',
-    replace: '...([] as string[])]',
+    find: '...kept.expired, ...gone]',
+    replace: '...([] as string[]), ...gone]',
     tests: ['verbs/forget/size-limit'],
     note: 'what the deletes of expired snapshots free is not counted: too many more go',
   },

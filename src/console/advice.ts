@@ -130,7 +130,7 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   'accept-older-state':
     'If somebody has put an older state in its place on purpose, repeat the command with --accept-older-state. If not, put the newer state back, or wait until the listings of the server are right.',
   'recover-or-accept-older-state':
-    'An older state may have been put in its place. Put the newer one back, or make it again in a new directory: `ldm -r NEW group recover GROUP`. If somebody has put the older state there on purpose, repeat the command with --accept-older-state; the next `ldm compact --accept-older-state` removes what is newer from the groups.',
+    'An older state may have been put in the place of the repository. Put the newer one back, or make it again in a new directory: `ldm -r NEW group recover GROUP`. If somebody has put the older state there on purpose, repeat the command with --accept-older-state; the next `ldm compact --accept-older-state` removes what is newer from the groups.',
   'leave-password-out':
     'Nothing was read or written. If you mean this repository, leave the password out, or add --no-encryption if the environment or a profile has one. To encrypt what is in it, see `ldm copy --help`.',
   'list-or-import-key':

@@ -23,6 +23,8 @@ export class ReliedPacks {
   /** By pack index: whether the pack may be in a group that is offline. Undefined if none is. */
   readonly #isOffline: Uint8Array | undefined;
   readonly #own: PackSize[] = [];
+  /** Ids of packs that were found under the lock. While it exists, none is removed. */
+  readonly #found = new Set<string>();
   #offline: readonly PackSize[] = [];
 
   /** `condemnedIds`: packs that may be removed at any moment. `offlineIds`: those in no group that can be reached. */
@@ -74,18 +76,20 @@ export class ReliedPacks {
   }
 
   /**
-   * Throws RefusedError unless this process holds its lock, and every pack still exists with its full size. A known
+   * Throws RefusedError unless this process holds its lock, and every pack that was not found before exists with its full
+   * size: a copy of many snapshots calls this for each batch, and a store of objects takes a request for each pack. A known
    * pack may be in a group that is offline: what is condemned there stays until it can be reached. What this process
    * has written must be there.
    */
   async assertLockedAndPresent(): Promise<void> {
-    const relied = this.relied();
+    const wanted = [...this.relied(), ...this.#own].filter(({ id }) => !this.#found.has(id));
     // One call for the lock and all packs: each call to a remote place takes a round trip.
-    const { present, gone } = await this.#look([...relied, ...this.#own], this.#lockedSizesOf);
+    const { present, gone } = await this.#look(wanted, this.#lockedSizesOf);
     const own = new Set(this.#own.map(({ id }) => id));
     const isOffline = ({ id }: PackSize): boolean => this.#stored.isPartlyOffline && !present.has(id) && !own.has(id);
     this.#offline = gone.filter(isOffline);
     this.#assertNone(gone.filter((pack) => !isOffline(pack)));
+    for (const id of present.keys()) this.#found.add(id);
   }
 
   /** Packs that could not be looked for, by the last `assertLockedAndPresent`, because a group is offline. */

@@ -12,7 +12,8 @@ import { Salvager } from './salvager.ts';
  * Makes a new segment for everything that is whole or can be saved. At any moment everything that can be read is
  * indexed by a segment, or a second repair notices that something is missing and looks for it.
  *
- * 1. Readable chunks of damaged packs, and of those that are to stay out of the index, are copied to new packs; then the new segment is written.
+ * 1. Readable chunks of damaged packs, and of those that are to stay out of the index, are copied to new packs; then the new
+ *    segment is written.
  * 2. Everything that it replaces is condemned. A new lock is acquired, and no snapshot may have appeared: a process
  *    that was suspended and lost its lock must not take away what others rely on by now.
  * 3. Checkpoints that list a replaced segment are removed. Manifests that only they contain were written before.

@@ -7,6 +7,7 @@ import { compact } from '../../../src/core/removing/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../../src/core/removing/delete.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import { check } from '../../../src/verbs/check/check.ts';
+import { rewriteSnapshots } from '../../../src/verbs/rewrite/rewrite.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { fill, keepGrouped, makeGrouped } from '../../support/grouped-repository.ts';
 import type { GroupedRepository } from '../../support/grouped-repository.ts';
@@ -74,11 +75,23 @@ async function undeleteThenDelete(context: OperationContext): Promise<unknown> {
   return await deleteSnapshots(context, { selectors: ['latest'] });
 }
 
-test('so it is after the older state was used for another backup, which has a commit record with the same number', async () => {
+// Their commit records have the same numbers as those of the newer state, and others behind them that are equal everywhere.
+test.each([1, 2, 3])('so it is after the older state was used for %i other backups', async (count) => {
   const grouped = await make();
   const id = await withNewer(grouped);
+  for (let number = 0; number < count; number += 1) {
+    fill(grouped, `more-${number}`, 3 + number);
+    await grouped.backup();
+  }
+  await expect(compact(grouped.context, ALL)).rejects.toMatchObject({ code: 'REFUSED' });
+  await expectRecovered(grouped, id);
+});
+
+test('so it is after a record of the older state that has another size than that of the newer one', async () => {
+  const grouped = await make();
   fill(grouped, 'three', 3);
-  await grouped.backup();
+  const id = await rolledBack(grouped, async () => (await grouped.backup()).snapshotId!);
+  await rewriteSnapshots(grouped.context, { selectors: await listed(grouped), newHost: 'other' });
   await expect(compact(grouped.context, ALL)).rejects.toMatchObject({ code: 'REFUSED' });
   await expectRecovered(grouped, id);
 });

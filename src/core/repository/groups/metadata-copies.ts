@@ -12,6 +12,7 @@ import {
   deletedName,
   directoryOf,
   snapshotName,
+  isCommitName,
 } from '../../format/layout.ts';
 import { recoveriesIn } from '../../format/recoveries.ts';
 import type { Group } from '../../groups/group.ts';
@@ -114,11 +115,20 @@ class MetadataCopying {
   }
 
   async #copyStep(names: readonly string[], sizes: ReadonlyMap<string, number>): Promise<void> {
-    const missing = names.filter((name) => this.#copies.some((copy) => copy.sizes.get(name) !== sizes.get(name)));
+    const missing = names.filter((name) => this.#copies.some((copy) => this.#isLacking(copy, name, sizes.get(name))));
     await mapConcurrently(missing, this.#options.own.readsAtOnce, async (name) =>
       this.#copyFile(name, sizes.get(name)),
     );
     await this.#inEach(async (copy) => copy.barrier());
+  }
+
+  /**
+   * A commit record with the same number may be of a newer state, and is all that shows that. Only a compaction that has made
+   * sure that there is none, or was told to go on, puts another one in its place.
+   */
+  #isLacking({ sizes }: MetadataCopy, name: string, sizeBytes: number | undefined): boolean {
+    if (isCommitName(name) && sizes.has(name) && this.#options.exactIn !== REMOVED_BY_COMPACTION) return false;
+    return sizes.get(name) !== (sizeBytes ?? -1);
   }
 
   /** What is damaged is not copied: a copy may have a good one. What is gone, others have removed. */
@@ -131,7 +141,7 @@ class MetadataCopying {
       if (isAbsent(error) || isDamage(error)) return;
       throw error;
     }
-    const lacking = this.#copies.filter(({ sizes }) => sizes.get(name) !== (sizeBytes ?? -1));
+    const lacking = this.#copies.filter((copy) => this.#isLacking(copy, name, sizeBytes));
     await this.#inEach(async (copy) => copy.write(name, bytes, verify), lacking);
   }
 
@@ -156,8 +166,8 @@ class MetadataCopying {
   }
 
   /**
-   * Returns which of these names are of snapshots that were brought back in a newer state than that of the repository. All of
-   * them may be if there is no key.
+   * Returns which of these names are of snapshots that were brought back in a newer state than that of the repository.
+   * Without a key, returns all of them, since each may be one.
    */
   async #newerIn(copy: MetadataCopy, names: readonly string[]): Promise<ReadonlySet<string>> {
     const { own, seals } = this.#options;

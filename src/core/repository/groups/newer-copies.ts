@@ -1,11 +1,12 @@
 import type { Seals } from '../../crypto/seals.ts';
 import { isAbsent, isDamage } from '../../errors.ts';
 import type { CommitRecord } from '../../format/commit-record.ts';
-import { commitName, parseCommitName, snapshotName } from '../../format/layout.ts';
+import { baseName, commitName, directoryOf, parseCommitName } from '../../format/layout.ts';
 import type { Group } from '../../groups/group.ts';
 import type { MetadataCopy } from '../../groups/metadata-copy.ts';
 import type { FilePlace } from '../../store/pack-end.ts';
 import { openCommitRecord, readCommit, readStart } from '../commit-log.ts';
+import { optionalNames } from '../own-listing.ts';
 import { openCopies, unlessItFails } from './opened-copies.ts';
 import { readChangeable } from './own-metadata.ts';
 import { assertSuccessor } from './succession.ts';
@@ -42,26 +43,35 @@ export async function findNewerSnapshots(
 
 /**
  * Returns the snapshots that a copy has and the repository lacks, or has as deleted, although a commit record that only the
- * copy has names them. Both have the same records up to where their states part, so those before that are not read.
+ * copy has names them. Both states may have gone on since they parted, so records with the same number may differ, and
+ * equal ones may follow.
  */
 export async function newerSnapshotsIn(copy: MetadataCopy, own: FilePlace): Promise<string[]> {
+  const lacking = await lackingSnapshots(copy, own);
+  if (lacking.length === 0) return [];
   const start = await unlessUnreadable(async () => readStart(own));
   // Without it, a record that the repository has removed looks newer. A compaction stops.
   if (start === undefined) return [];
   const numbers = [...copy.sizes.keys()].flatMap((name) => parseCommitName(name) ?? []);
   const ids = new Set<string>();
-  for (const number of numbers.filter((each) => each > start).toSorted((a, b) => b - a)) {
+  for (const number of numbers.filter((each) => each > start)) {
     const copied = await readCopied(copy, number, own.seals);
     if (copied === undefined) continue;
     const known = await unlessUnreadable(async () => (await readCommit(own, number)) ?? 'absent');
     if (known === undefined) continue;
-    if (known !== 'absent' && isSameRecord(known, copied)) break;
+    if (known !== 'absent' && isSameRecord(known, copied)) continue;
     for (const id of copied.snapshotIds) ids.add(id);
   }
-  const names = [...ids].map((id) => snapshotName(id)).filter((name) => copy.sizes.has(name));
+  return lacking.filter((id) => ids.has(id));
+}
+
+/** Mostly none, and then no record is read. A listing may lack some, so those are asked for. */
+async function lackingSnapshots(copy: MetadataCopy, { backend }: FilePlace): Promise<string[]> {
+  const listed = new Set((await optionalNames(backend, 'snapshots')).map(({ name }) => name));
+  const names = [...copy.sizes.keys()].filter((name) => directoryOf(name) === 'snapshots' && !listed.has(name));
   if (names.length === 0) return [];
-  const present = await own.backend.sizesOf(names);
-  return [...ids].filter((id) => copy.sizes.has(snapshotName(id)) && !present.has(snapshotName(id)));
+  const present = await backend.sizesOf(names);
+  return names.filter((name) => !present.has(name)).map((name) => baseName(name));
 }
 
 async function readCopied(copy: MetadataCopy, number: number, seals: Seals): Promise<CommitRecord | undefined> {

@@ -70,14 +70,12 @@ export async function surveyPacks(
     const packs = await readUnlisted(opened, judge, named);
     const replaced = new Set([...segmentsReplaced, ...segmentsDamaged]);
     const prediction = { packs: [...kept.values(), ...copied.values()], segmentsReplaced: replaced };
-    // Where a segment is gone, that is why packs are not listed. To copy from each pack with a dead chunk could take as much
-    // room as the repository.
-    const isExplained = isSegmentUnread || segmentsDamaged.length + damage.lostSegments.length > 0;
-    const areAllGone = listing.segmentIds.length === 0;
-    const sorted =
-      isExplained || areAllGone
-        ? { indexed: packs, copied: [] }
-        : await sortFoundPacks(context, repository, { opened, judge, packs, prediction });
+    // Where segments are damaged, or all of them are gone, that is why packs are not listed. To copy from each pack with a
+    // dead chunk could take as much room as the repository. A single one that is gone may be of a newer state.
+    const isExplained = isSegmentUnread || segmentsDamaged.length > 0 || listing.segmentIds.length === 0;
+    const sorted = isExplained
+      ? { indexed: packs, copied: [] }
+      : await sortFoundPacks(context, repository, { opened, judge, packs, prediction });
     for (const pack of sorted.indexed) kept.set(pack.id, pack);
     for (const pack of sorted.copied) copied.set(pack.id, pack);
   }

@@ -2,7 +2,7 @@ import { UsageError, nameBytes, textOf } from '../../index.ts';
 import type { ByteString, RepositoryReader, SnapshotListing } from '../../index.ts';
 import type { Named } from '../api.ts';
 
-/** At least so many digits that no two snapshots share them: those of 20,000 snapshots have to fit into a request. */
+/** Enough digits that no two snapshots share them, and few enough that those of 20,000 fit into a request. */
 const ID_DIGITS = 16;
 const ID = /^[0-9a-f]{16,64}$/;
 

@@ -60,8 +60,7 @@ export function defineUi(program: Command, runner: CommandRunner): void {
         const onNoBrowser = (): void => output.remark('No browser could be started: open the address yourself.');
         const opens = open && process.stdout.isTTY && hasScreen();
         const started = opens ? startBrowser(served.address, onNoBrowser) : undefined;
-        await served.ended();
-        started?.forget();
+        await served.ended().finally(() => started?.forget());
         return EXIT_SUCCESS;
       }),
     );
@@ -79,14 +78,22 @@ function hasScreen(): boolean {
 }
 
 /**
- * Opens an address with a secret in the browser of the user. All users of the machine can read the arguments of its
+ * Opens an address with a secret in the browser of the user, or says that this is not possible. All users of the machine can read the arguments of its
  * programs, so the browser gets the name of a file that only this user can read, and that leads to the address.
  */
-export function startBrowser(address: string, onFailure: () => void): { readonly forget: () => void } {
-  const directory = mkdtempSync(join(process.env['XDG_RUNTIME_DIR'] ?? tmpdir(), 'ldm-ui-'));
-  const path = join(directory, 'open.html');
-  const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${address}"><title>ldm</title>`;
-  writeFileSync(path, page, { mode: 0o600, flag: 'wx' });
+export function startBrowser(address: string, onFailure: () => void): { readonly forget: () => void } | undefined {
+  let directory: string;
+  let path: string;
+  try {
+    directory = mkdtempSync(join(process.env['XDG_RUNTIME_DIR'] ?? tmpdir(), 'ldm-ui-'));
+    path = join(directory, 'open.html');
+    const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${address}"><title>ldm</title>`;
+    writeFileSync(path, page, { mode: 0o600, flag: 'wx' });
+  } catch {
+    // After `su`, the directory is often that of another user; a disk may be full. The address was printed.
+    onFailure();
+    return undefined;
+  }
   const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
   const browser = startProgram([opener, pathToFileURL(path).href], { stdio: 'ignore', detached: true });
   browser.on('error', onFailure);

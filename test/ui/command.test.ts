@@ -19,7 +19,7 @@ it('tells the browser the secret in a file of the user, not in an argument that 
   vi.stubEnv('PATH', `${directory}:${process.env['PATH']}`);
   vi.stubEnv('XDG_RUNTIME_DIR', directory);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const { forget } = startBrowser(ADDRESS, () => expect.unreachable('the program is there'));
+  const { forget } = startBrowser(ADDRESS, () => expect.unreachable('the program is there'))!;
   const given = (await readFile(pipe, 'utf8')).trim();
   expect(given).not.toContain('SECRET');
   const path = fileURLToPath(given);
@@ -29,11 +29,19 @@ it('tells the browser the secret in a file of the user, not in an argument that 
   expect(existsSync(dirname(path))).toBe(false);
 });
 
+it('says that no browser could be started where its file cannot be written', () => {
+  vi.stubEnv('XDG_RUNTIME_DIR', join(memoryDirectory(), 'of-another-user'));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const onFailure = vi.fn<() => void>();
+  expect(startBrowser(ADDRESS, onFailure)).toBeUndefined();
+  expect(onFailure).toHaveBeenCalledOnce();
+});
+
 it('says that no browser could be started', async () => {
   vi.stubEnv('PATH', memoryDirectory());
   onTestFinished(() => void vi.unstubAllEnvs());
-  const { forget } = await new Promise<ReturnType<typeof startBrowser>>((resolve) => {
+  const served = await new Promise<ReturnType<typeof startBrowser>>((resolve) => {
     const started = startBrowser(ADDRESS, () => resolve(started));
   });
-  forget();
+  served?.forget();
 });

@@ -3,6 +3,12 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { initRepository } from '../../src/core/creating/init.ts';
+import { backup } from '../../src/verbs/backup/backup.ts';
+import { rotateMasterKey } from '../../src/verbs/key/key-rotation.ts';
+import { optionsOfTests } from '../support/simulated-process.ts';
+import { memoryDirectory } from '../support/temp-directory.ts';
+import { TEST_PASSWORD } from '../support/test-password.ts';
 import { LocalBackend } from '../../src/core/backend/local-backend.ts';
 import { deleteSnapshots } from '../../src/core/removing/delete.ts';
 import { FaultyBackend } from '../support/faulty-backend.ts';
@@ -131,4 +137,24 @@ describe('a page of a repository that changes', () => {
     held!();
     expect((await reading).text).toBe('new');
   });
+});
+
+it('a question after the master key was rotated is answered', async () => {
+  const directory = memoryDirectory();
+  const context = {
+    backend: new LocalBackend(join(directory, 'repository')),
+    ...optionsOfTests(),
+    password: TEST_PASSWORD,
+  };
+  await initRepository(context, { capacity: 256 });
+  writeFileSync(join(directory, 'file'), 'content');
+  const save = async (): Promise<unknown> => backup(context, { sources: [join(directory, 'file')], cwd: directory });
+  await save();
+  const page = await servePage(context);
+  expect((await page.ask('snapshots')).snapshots).toHaveLength(1);
+  await rotateMasterKey(context);
+  await save();
+  aheadMs += 3 * SECOND_MS;
+  expect((await page.ask('snapshots')).snapshots).toHaveLength(2);
+  expect((await page.ask('search', { words: 'file' })).rows).toHaveLength(1);
 });

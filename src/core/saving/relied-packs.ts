@@ -16,6 +16,7 @@ export class ReliedPacks {
   readonly #state: FilterState;
   readonly #stored: Repository['packs'];
   readonly #lockedSizesOf: AskSizes;
+  readonly #canLockReturn: boolean;
   /** By pack index: whether a snapshot relies on the pack. */
   readonly #isRelied: Uint8Array;
   /** By pack index: whether the pack is condemned. */
@@ -23,19 +24,20 @@ export class ReliedPacks {
   /** By pack index: whether the pack may be in a group that is offline. Undefined if none is. */
   readonly #isOffline: Uint8Array | undefined;
   readonly #own: PackSize[] = [];
-  /** Ids of packs that were found under the lock. While it exists, none is removed. */
+  /** Ids of packs that were found under the lock. While it exists, none is removed. Empty where a lock can return. */
   readonly #found = new Set<string>();
   #offline: readonly PackSize[] = [];
 
   /** `condemnedIds`: packs that may be removed at any moment. `offlineIds`: those in no group that can be reached. */
   constructor(
     state: FilterState,
-    repository: Pick<Repository, 'packs' | 'lockedSizesOf'>,
+    repository: Pick<Repository, 'packs' | 'lockedSizesOf' | 'config'>,
     { condemnedIds, offlineIds }: { condemnedIds: ReadonlySet<string>; offlineIds: ReadonlySet<string> },
   ) {
     this.#state = state;
     this.#stored = repository.packs;
     this.#lockedSizesOf = async (names) => repository.lockedSizesOf(names);
+    this.#canLockReturn = repository.config.isSingleWriter === true;
     let packCount = 0;
     state.packs.forEach((_, index) => {
       packCount = Math.max(packCount, index + 1);
@@ -89,7 +91,7 @@ export class ReliedPacks {
     const isOffline = ({ id }: PackSize): boolean => this.#stored.isPartlyOffline && !present.has(id) && !own.has(id);
     this.#offline = gone.filter(isOffline);
     this.#assertNone(gone.filter((pack) => !isOffline(pack)));
-    for (const id of present.keys()) this.#found.add(id);
+    if (!this.#canLockReturn) for (const id of present.keys()) this.#found.add(id);
   }
 
   /** Packs that could not be looked for, by the last `assertLockedAndPresent`, because a group is offline. */

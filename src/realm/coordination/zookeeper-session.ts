@@ -19,7 +19,7 @@ type Callback<T> = (error: Error | null, result: T, stat: Stat) => void;
  * A connection to ZooKeeper that survives its sessions.
  *
  * The package leaves three things to its user. A call on a client whose session has expired may never end, so each call has
- * a deadline of its own. The client is not told that its session has expired while the network is down, so it is
+ * a deadline of its own, and fails at once when its client is discarded. The client is not told that its session has expired while the network is down, so it is
  * discarded when nothing has been heard for as long as a session lasts. And a client does not begin a second session,
  * so a new client is made.
  */
@@ -28,6 +28,8 @@ export class ZooKeeperSession {
   readonly #servers: string;
   readonly #options: SessionOptions;
   #client: Client | undefined;
+  /** Fails what waits for the client. */
+  #discard = new AbortController();
   #connecting: Promise<Client> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #lastAnswer = 0;
@@ -91,8 +93,13 @@ export class ZooKeeperSession {
     if (this.#client !== undefined && isUp && !isSilent) return this.#client;
     // The session is over, or may be; a client that is about to reconnect to it may have missed that.
     if (this.#client !== undefined && isSilent) this.#giveUp();
-    this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
-    return await this.#connecting;
+    this.#connecting ??= this.#connect();
+    const connecting = this.#connecting;
+    try {
+      return await connecting;
+    } finally {
+      if (this.#connecting === connecting) this.#connecting = undefined;
+    }
   }
 
   async #connect(): Promise<Client> {
@@ -152,22 +159,30 @@ export class ZooKeeperSession {
   #giveUp(): void {
     const client = this.#client;
     this.#client = undefined;
+    this.#connecting = undefined;
+    this.#discard.abort();
+    this.#discard = new AbortController();
     // It ends its session if it can.
     client?.close();
   }
 
   async #withinDeadline<T>(work: Promise<T>, client: Client): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
+    const { signal } = this.#discard;
+    let onDiscard = (): void => undefined;
     const late = new Promise<never>((_, reject) => {
+      onDiscard = (): void => reject(this.#failure('the session has ended'));
+      signal.addEventListener('abort', onDiscard);
       timer = setTimeout(() => {
-        if (client === this.#client) this.#giveUp();
         reject(this.#failure(`no answer within ${this.#options.deadlineMs / 1000} s`));
+        if (client === this.#client) this.#giveUp();
       }, this.#options.deadlineMs);
     });
     try {
       return await Promise.race([work, late]);
     } finally {
       clearTimeout(timer);
+      signal.removeEventListener('abort', onDiscard);
     }
   }
 

@@ -15,6 +15,7 @@ const problem = zooKeeperProblem();
 const DOMAIN = 'ab'.repeat(32);
 /** A guard against hangs: under load, an answer takes its time. */
 const DEADLINE_MS = 300_000;
+const HOUR_MS = 3_600_000;
 /** For a question that gets no answer. */
 const SHORT_DEADLINE_MS = 500;
 const HERE = Buffer.from('here');
@@ -119,6 +120,20 @@ it('after a partition in which it never learned of the expiry, a client is annou
   expect(Buffer.from((await answered(async () => agent.read('state', DOMAIN)))!.bytes).toString()).toBe('missed');
   await agent.close();
   await reader.close();
+});
+
+it('a call on a client that is discarded fails at once, not after its deadline', async () => {
+  const realmId = newRealm();
+  await using proxy = await StallingProxy.start(server.port);
+  const agent = await open(realmId, { port: proxy.port, sessionTimeoutMs: SHORT_SESSION_MS, deadlineMs: HOUR_MS });
+  await answered(async () => agent.announce(DOMAIN, HERE));
+  proxy.stall();
+  await expect(agent.read('state', DOMAIN)).rejects.toThrow('the session has ended');
+  expect(proxy.stalledBytes).toBeGreaterThan(0);
+  proxy.resume();
+  // The next connection was begun in the partition, and must not be waited for either.
+  expect(await answered(async () => agent.read('state', DOMAIN))).toBe(undefined);
+  await agent.close();
 });
 
 it('a watch that fails leaves nothing behind', async () => {

@@ -19,6 +19,7 @@ import type { Member, TestRealm } from '../../support/lending-pair.ts';
 import { createPrng } from '../../support/prng.ts';
 import type { Prng } from '../../support/prng.ts';
 import { seedsOf } from '../../support/seeds.ts';
+import { inSoak } from '../../support/soak.ts';
 import { keepPlanes, withAgent, withFakeAgent } from '../../support/with-agent.ts';
 
 /** Against a test that hangs. */
@@ -178,7 +179,7 @@ test.each(seedsOf(1, 10))('whatever the own agent says, the answers are those wi
   const prng = createPrng(seed);
   const sources = [setting.realm.files(4, 1, 3000)];
   await others[0].backUp(sources[0]!);
-  for (let round = 0; round < 6; round += 1) {
+  for (let round = 0; round < inSoak(6, 2); round += 1) {
     const before = await keepPlanes(viewer);
     for (let left = 1 + prng.int(3); left > 0; left -= 1) await changeSomething(setting, sources, prng);
     const now = await keepPlanes(viewer);

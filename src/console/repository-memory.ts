@@ -56,10 +56,10 @@ export class StoredMemory implements RepositoryMemory {
     return this.#find((name) => name.startsWith(`${repositoryId}-`));
   }
 
-  hadGroups(place: string): boolean {
+  seenAt(place: string): SeenRepository[] {
     const end = endOfName(canonicalPlace(place));
     const paths = this.#find((name) => name.endsWith(end), ANY_FILE_NAME);
-    return paths.some((path) => this.#decode(path)?.hasGroups === true);
+    return paths.flatMap((path) => this.#decode(path) ?? []);
   }
 
   recall(place: string, repositoryId: string): SeenRepository | undefined {

@@ -120,7 +120,7 @@ test('a first backup uses the repository that another one creates and remembers 
     writtenPacks: () => new Set(),
     forgetWritten: () => undefined,
     forgetPlace: () => undefined,
-    hadGroups: () => false,
+    seenAt: () => [],
     tracesOfPlace: () => {
       for (const name of rival.directoryNames()) disk.pokeDirectory(name);
       for (const name of rival.names()) disk.poke(name, rival.view(name));

@@ -106,7 +106,7 @@ export async function rememberedIdOf(context: OperationContext): Promise<string>
   const noting: RepositoryMemory = {
     tracesOfPlace: (place) => memory.tracesOfPlace(place),
     tracesOfId: (id) => memory.tracesOfId(id),
-    hadGroups: (place) => memory.hadGroups(place),
+    seenAt: (place) => memory.seenAt(place),
     recall: (place, id) => memory.recall(place, id),
     update: (place, id, change) => {
       names.push(id);

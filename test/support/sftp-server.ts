@@ -67,3 +67,8 @@ export function cuttingServer(bytes: number, cuts: number, inner: readonly strin
     countCuts: () => readdirSync(directory).length,
   };
 }
+
+/** The command of a server that writes a byte to a file for each wait. */
+export function countingWaits(file: string): string[] {
+  return [process.execPath, join(import.meta.dirname, 'waits-server.mjs'), file, server!];
+}

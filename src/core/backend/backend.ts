@@ -102,10 +102,19 @@ interface ObjectWriter {
   settle(directories: readonly string[]): Promise<void>;
 }
 
+/** What will be listed and read soon, in this order: the directories, then the names. What is needed twice is in it twice. */
+export interface NextReads {
+  readonly names?: readonly string[] | undefined;
+  readonly directories?: readonly string[] | undefined;
+}
+
 /** Empty files that exclude each other. They need not survive a power cut. */
 export interface LockPlace {
-  /** Creates a lock. Fails with the kind `exists` if it exists. */
-  claim(name: string): Promise<void>;
+  /**
+   * Creates a lock. Fails with the kind `exists` if it exists. `next`: what is read as soon as the lock exists. A place whose
+   * requests take effect in their order asks for it without a wait in between.
+   */
+  claim(name: string, next?: NextReads): Promise<void>;
   /** Gives a lock a new heartbeat; returns false if it does not exist. */
   refresh(name: string): Promise<boolean>;
   /** Returns an opaque value that changes with `refresh`, or undefined if the lock does not exist. */
@@ -153,6 +162,13 @@ interface RemoteAids {
   distrust?(name: string): void;
   /** Begins to use the cache of this machine, if there is one. */
   useCache?(repository: CachedRepository): void;
+  /**
+   * Asks for what will be read soon, all at once: that is one wait for another machine instead of many. Does nothing where
+   * `claim` has asked already.
+   */
+  readAhead?(next: NextReads): void;
+  /** Says that a file will have this name soon. Anything that can be done for that before is a wait less. */
+  expectName?(name: string): void;
   /** Says that later commands will read a pack of this size again. */
   expectReads?(name: string, sizeBytes: number): void;
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { isAbsent } from '../errors.ts';
 import { GROUP_ID_NAME, directoryOf } from '../format/layout.ts';
 import { wallClockMs } from '../util/clock.ts';
-import type { Backend, BackendFile, Place, StagedFile, Verify } from './backend.ts';
+import type { Backend, BackendFile, NextReads, Place, StagedFile, Verify } from './backend.ts';
 import { repositoryExists } from './repository-exists.ts';
 
 /**
@@ -40,8 +40,8 @@ export abstract class FileSystemBackend implements Backend {
   abstract readonly location: string;
   readonly localDirectory: string | undefined = undefined;
   readonly readsAtOnce: number = 1;
-  /** Whether names are durable as soon as `rename` and `renameNew` have returned. */
-  protected readonly areRenamesDurable: boolean = false;
+  /** On another machine, a file is verified while it becomes durable, and names are durable when they are renamed. */
+  protected readonly isFar: boolean = false;
   /** Directories with changed names that are not durable yet, with the number of the latest change. */
   readonly #unsynced = new Map<string, number>();
   #changeCount = 0;
@@ -56,8 +56,9 @@ export abstract class FileSystemBackend implements Backend {
    * `syncDirectory` of the new directory itself.
    */
   abstract makeDirectory(name: string): Promise<void>;
-  /** Creates a file; fails with the kind `exists` if it exists. */
-  abstract create(name: string): Promise<FileWriter>;
+  expectName?(name: string): void;
+  /** Creates a file; fails with the kind `exists` if it exists. `next`: as for `claim`. */
+  abstract create(name: string, next?: NextReads): Promise<FileWriter>;
   /** Replaces `target` if it exists. */
   abstract rename(source: string, target: string): Promise<void>;
   /** As `rename`, but fails with the kind `exists` if there is a target. */
@@ -109,6 +110,7 @@ export abstract class FileSystemBackend implements Backend {
   }
 
   async publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
+    this.expectName?.(name);
     const file = await this.stage();
     try {
       await file.append(bytes);
@@ -121,7 +123,7 @@ export abstract class FileSystemBackend implements Backend {
 
   async move(source: string, target: string): Promise<void> {
     await this.#renameInto(source, target);
-    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(source));
+    if (!this.isFar) this.#markUnsynced(directoryOf(source));
   }
 
   async remove(name: string): Promise<boolean> {
@@ -144,8 +146,8 @@ export abstract class FileSystemBackend implements Backend {
     for (const directory of directories) await this.#syncNames(directory, true);
   }
 
-  async claim(name: string): Promise<void> {
-    const writer = await this.#inDirectory(directoryOf(name), async () => this.create(name));
+  async claim(name: string, next?: NextReads): Promise<void> {
+    const writer = await this.#inDirectory(directoryOf(name), async () => this.create(name, next));
     this.#claimed = { name, timeMs: wallClockMs() };
     await writer.close();
   }
@@ -172,9 +174,10 @@ export abstract class FileSystemBackend implements Backend {
   /** After a failed fsync, the file is removed, not synced again: the kernel may have dropped its bytes. */
   async #publish({ name, writer }: TemporaryFile, { target, verify, isNew }: Publication): Promise<void> {
     try {
-      await writer.sync();
+      if (this.isFar) await Promise.all([writer.sync(), verify?.()]);
+      else await writer.sync();
       await writer.close();
-      await verify?.();
+      if (!this.isFar) await verify?.();
       await this.#renameInto(name, target, isNew);
     } catch (error) {
       await this.#discard({ name, writer });
@@ -191,7 +194,7 @@ export abstract class FileSystemBackend implements Backend {
     await this.#inDirectory(directoryOf(target), async () =>
       isNew ? this.renameNew(source, target) : this.rename(source, target),
     );
-    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(target));
+    if (!this.isFar) this.#markUnsynced(directoryOf(target));
   }
 
   /** Creates the directory if it is missing: a copy of a repository may have lost its empty directories. */

@@ -1,4 +1,4 @@
-import type { Backend, BackendFile, Place, StagedFile, Verify } from './backend.ts';
+import type { Backend, BackendFile, NextReads, Place, StagedFile, Verify } from './backend.ts';
 
 /** Passes everything on to another backend. A subclass changes some of it. */
 export abstract class PassingBackend implements Backend {
@@ -30,6 +30,14 @@ export abstract class PassingBackend implements Backend {
 
   distrust(name: string): void {
     this.#inner.distrust?.(name);
+  }
+
+  readAhead(next: NextReads): void {
+    this.#inner.readAhead?.(next);
+  }
+
+  expectName(name: string): void {
+    this.#inner.expectName?.(name);
   }
 
   async examine(): Promise<Place | undefined> {
@@ -84,8 +92,8 @@ export abstract class PassingBackend implements Backend {
     await this.#inner.settle(directories);
   }
 
-  async claim(name: string): Promise<void> {
-    await this.#inner.claim(name);
+  async claim(name: string, next?: NextReads): Promise<void> {
+    await this.#inner.claim(name, next);
   }
 
   async refresh(name: string): Promise<boolean> {

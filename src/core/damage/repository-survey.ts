@@ -83,7 +83,7 @@ export async function surveyRepository(
   for (const name of listing.checkpoints) {
     await attempt(
       (reason) => ({ severity: 'error', kind: 'checkpoint-damaged', name, reason }),
-      repository.readCheckpoint(name, segmentIds),
+      files.readCheckpoint(name, segmentIds),
       isImageFinding,
     );
   }

@@ -1,4 +1,4 @@
-import type { Backend } from '../backend/backend.ts';
+import type { Backend, NextReads } from '../backend/backend.ts';
 import { BackendError } from '../errors.ts';
 import type { BackendErrorKind } from '../errors.ts';
 import type { OpenPlace } from '../backend/place-opener.ts';
@@ -32,6 +32,8 @@ export interface AccessOptions {
   readonly scratchDirectory?: string | undefined;
   /** Whether the reserve is removed if there is no room for the lock: for commands that make room. */
   readonly freesReserve?: boolean | undefined;
+  /** What is read as soon as there is a lock. */
+  readonly nextReads?: NextReads | undefined;
   /** Aborts the wait. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -68,6 +70,6 @@ export function isReading(mode: AccessMode): boolean {
 }
 
 export async function acquireLock(options: Omit<AccessOptions, 'mode'>, mode: LockMode): Promise<RepositoryLock> {
-  const { backend, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, signal } = options;
-  return await RepositoryLock.acquire(backend, { mode, waitMs, owner, clock, onWait, signal });
+  const { backend, lockWaitMs: waitMs, lockOwner: owner, lockClock: clock, onWait, nextReads, signal } = options;
+  return await RepositoryLock.acquire(backend, { mode, waitMs, owner, clock, onWait, nextReads, signal });
 }

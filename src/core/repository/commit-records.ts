@@ -18,8 +18,11 @@ export class CommitRecords {
   readonly #assertLocked: Verify;
   /** The highest number that is known to be in use. */
   #last: number | undefined;
-  /** Whether `#last` is not only what a listing had. */
-  #isSure = false;
+  /** Once `#last` is not only what a listing had. */
+  #sure: Promise<number> | undefined;
+
+  /** The number of the last record that this process has written, 0 if there is none, and the snapshots in its records. */
+  readonly written: { number: number; readonly snapshotIds: string[] } = { number: 0, snapshotIds: [] };
 
   constructor(place: FilePlace, order: DurableOrder, assertLocked: Verify) {
     this.#place = place;
@@ -37,7 +40,7 @@ export class CommitRecords {
    * left no records of them.
    */
   async record(snapshotIds: readonly string[]): Promise<void> {
-    this.#last = await this.#findLast();
+    await this.findLast();
     const before = this.#last === 0 ? idsOf(await optionalNames(this.#place.backend, 'snapshots')) : [];
     await this.#publish({ isWhole: false, snapshotIds: [...new Set([...snapshotIds, ...before])] });
   }
@@ -45,7 +48,7 @@ export class CommitRecords {
   /** Replaces all records of a log by one with these snapshots. Needs the exclusive lock. */
   async merge({ end, numbers }: CommitLog, snapshotIds: readonly string[]): Promise<void> {
     this.#last = end;
-    this.#isSure = true;
+    this.#sure = Promise.resolve(end);
     await this.#publish({ isWhole: true, snapshotIds: snapshotIds.toSorted() });
     const number = this.#last;
     const first = this.#encode({ number, isWhole: true, snapshotIds: [] });
@@ -69,7 +72,10 @@ export class CommitRecords {
         if (error instanceof BackendError && error.kind === 'exists') continue;
         throw error;
       }
-      return await this.#order.takeBackUnless(this.#assertLocked, name);
+      await this.#order.takeBackUnless(this.#assertLocked, name);
+      this.written.number = number;
+      this.written.snapshotIds.push(...record.snapshotIds);
+      return;
     }
   }
 
@@ -78,12 +84,21 @@ export class CommitRecords {
     return Buffer.concat([sealed, Buffer.from(sha256(sealed), 'hex')]);
   }
 
-  /** Asked only once: nothing replaces the records while this process has its lock. */
-  async #findLast(): Promise<number> {
-    if (this.#isSure) return this.#last ?? 0;
+  /**
+   * Finds the number of the last record, which `record` needs. Asks only once: nothing replaces the records while this
+   * process has its lock.
+   */
+  async findLast(): Promise<void> {
+    this.#sure ??= this.#askLast();
+    const found = await this.#sure.catch((error: unknown) => {
+      this.#sure = undefined;
+      throw error;
+    });
+    this.#last = Math.max(this.#last ?? 0, found);
+  }
+
+  async #askLast(): Promise<number> {
     const last = this.#last ?? lastCommitOf(commitNumbersOf(await optionalNames(this.#place.backend, 'index')));
-    const found = await lastCommitIn(this.#place, last);
-    this.#isSure = true;
-    return found;
+    return await lastCommitIn(this.#place, last);
   }
 }

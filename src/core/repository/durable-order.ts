@@ -4,6 +4,7 @@ import type { Seals } from '../crypto/seals.ts';
 import { sha256 } from '../crypto/sha256.ts';
 import { sealStream } from '../crypto/stream-seal.ts';
 import { isDiskFull } from '../errors.ts';
+import { mapConcurrently } from '../util/map-concurrently.ts';
 import { encodeCondemnation } from '../format/condemnation.ts';
 import type { Condemned } from '../format/condemnation.ts';
 import { NONCE_BYTES } from '../format/constants.ts';
@@ -48,12 +49,14 @@ type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
  */
 export class DurableOrder implements PackSink {
   readonly packsAtOnce: number | undefined;
+  readonly isFar: boolean;
   readonly packNotes: PackSink['packNotes'];
   readonly #backend: Backend;
   readonly #seals: Seals;
 
   constructor({ backend, seals, packNotes }: FilePlace & Pick<PackSink, 'packNotes'>) {
     this.packsAtOnce = backend.packsAtOnce;
+    this.isFar = backend.readsAtOnce > 1;
     this.packNotes = packNotes;
     this.#backend = backend;
     this.#seals = seals;
@@ -81,7 +84,10 @@ export class DurableOrder implements PackSink {
    */
   async commitSnapshots(manifests: readonly MakeManifest[], verify: Verify, mayStay: MayStay): Promise<Committed[]> {
     await this.#backend.barrier();
-    await settleSegments(this.#backend);
+    const settling = settleSegments(this.#backend);
+    settling.catch(() => undefined);
+    if (!this.isFar) await settling;
+    const settled: Verify = async () => void (await Promise.all([settling, verify()]));
     const committed: Committed[] = [];
     const ids = (): string[] => committed.map(({ id }) => id);
     const orWithdraw = async (step: () => Promise<void>, isDurable: boolean): Promise<void> =>
@@ -93,7 +99,7 @@ export class DurableOrder implements PackSink {
       for (const make of manifests) {
         const bytes = this.#seals.seal('snapshots', make(ids()));
         const id = sha256(bytes);
-        await this.#backend.publish(snapshotName(id), bytes, verify);
+        await this.#backend.publish(snapshotName(id), bytes, settled);
         committed.push({ id, bytes });
       }
     }, true);
@@ -112,21 +118,19 @@ export class DurableOrder implements PackSink {
   /** Second copies of manifests, by id. `verify` runs right before each: a copy says that a reclaimed snapshot is lost. */
   async copyManifests(manifests: ReadonlyMap<string, Uint8Array>, verify: Verify): Promise<void> {
     await this.#backend.barrier();
-    for (const [id, bytes] of manifests) {
+    await mapConcurrently([...manifests], this.#backend.readsAtOnce, async ([id, bytes]) => {
       await this.#backend.publish(manifestCopyName(id), bytes, verify);
       await this.takeBackUnless(verify, manifestCopyName(id));
-    }
+    });
     await this.#backend.barrier();
   }
 
   /** This process may have been suspended between `verify` and the rename that gave a file its name. */
   async takeBackUnless(verify: Verify, name: string): Promise<void> {
-    try {
-      await verify();
-    } catch (error) {
+    await verify().catch(async (error: unknown) => {
       await this.remove([name]);
       throw error;
-    }
+    });
   }
 
   /** A checkpoint, piece by piece. `verify` runs right before its name appears, and once more after that. */
@@ -141,8 +145,8 @@ export class DurableOrder implements PackSink {
    * process may have deleted some of them first. `areReplaced`: by others, which must be durable first.
    */
   async commitDelete(snapshotIds: readonly string[], verify?: Verify, areReplaced = false): Promise<string[]> {
-    const deletedIds: string[] = [];
     if (areReplaced) await settleSeen(this.#backend);
+    const deletedIds: string[] = [];
     try {
       for (const id of snapshotIds) {
         await verify?.();
@@ -193,6 +197,7 @@ export class DurableOrder implements PackSink {
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
   async #publishStream(name: string, write: WriteFile, verify?: Verify, isNew?: boolean): Promise<void> {
+    this.#backend.expectName?.(name);
     const file = await this.#stage(async (each) => write(async (bytes) => each.append(bytes)), isCheckpointName(name));
     await file.publish(name, verify, isNew);
     await this.#backend.barrier();
@@ -200,13 +205,11 @@ export class DurableOrder implements PackSink {
 
   async #stage(write: (file: StagedFile) => Promise<unknown>, isReadOften = false): Promise<StagedFile> {
     const file = await this.#backend.stage(isReadOften);
-    try {
-      await write(file);
-      return file;
-    } catch (error) {
+    await write(file).catch(async (error: unknown) => {
       await file.discard();
       throw error;
-    }
+    });
+    return file;
   }
 
   async publishFile(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
@@ -227,7 +230,6 @@ export class DurableOrder implements PackSink {
   /** Sets a damaged file aside; ldm never deletes what it could not read. `verify` runs right before. */
   async quarantine(name: string, verify?: Verify): Promise<void> {
     await verify?.();
-    if ((await this.#backend.sizeOf(name)) === undefined) return;
     await moveUnlessGone(this.#backend, name, await freeQuarantineName(this.#backend, name));
     await this.#backend.barrier();
   }

@@ -22,8 +22,12 @@ export interface Listing {
   readonly manifestCopyIds: readonly string[];
   readonly condemned: Condemnations;
   readonly segmentIds: readonly string[];
-  /** Size in bytes by pack id. */
+  /** Size in bytes by pack id; those that were looked up by name if not `arePacksListed`. */
   readonly packs: ReadonlyMap<string, number>;
+  /** If not, each pack that a segment lists counts as whole until it is read. */
+  readonly arePacksListed: boolean;
+  /** Packs that count as removed, listed or not. */
+  readonly removedPackIds: ReadonlySet<string>;
   /** The size of all further copies of a pack in groups, by pack id. Only packs that have some. */
   readonly copyBytes: ReadonlyMap<string, number>;
   /** Names of the checkpoints, newest first. */
@@ -53,6 +57,12 @@ export async function listRepository(
     readonly offlineIsAbsent?: boolean | undefined;
     /** Looks up committed snapshots that are not listed. Required before unused data is removed. */
     readonly isExact?: boolean | undefined;
+    /**
+     * Whether the packs that segments list count as whole until they are read, or looked up by name. For commands that need
+     * few of them: to list 3 million packs takes 3,000 requests. They are listed all the same where that costs little, and
+     * where it tells in which group a pack is.
+     */
+    readonly trustsSegments?: boolean | undefined;
     /** Lists deleted snapshots only if there seem to be any: their references do not matter to who only reads. */
     readonly isForReading?: boolean;
   },
@@ -80,7 +90,10 @@ export async function listRepository(
   const commitNumbers = commitNumbersOf(index);
   const packs = new Map<string, number>();
   const copyBytes = new Map<string, number>();
-  for (const file of orMissing('packs', await listUnlessMissing(backend, 'packs', foreignNames))) {
+  const arePacksListed =
+    place.trustsSegments !== true || backend.readsAtOnce === 1 || backend.offlineParts !== undefined;
+  const packFiles = arePacksListed ? await listUnlessMissing(backend, 'packs', foreignNames) : [];
+  for (const file of orMissing('packs', packFiles)) {
     const id = baseName(file.name);
     packs.set(id, file.sizeBytes);
     if (file.copyBytes !== undefined) copyBytes.set(id, file.copyBytes);
@@ -96,6 +109,8 @@ export async function listRepository(
     manifestCopyIds,
     segmentIds,
     packs,
+    arePacksListed,
+    removedPackIds: new Set(),
     copyBytes,
     checkpoints,
     foreignNames,
@@ -134,14 +149,15 @@ async function completeListing(place: FilePlace, listing: Listing, commitNumbers
 }
 
 /** Returns whether any condemned segment or pack has not been removed yet. */
-export function hasCondemned({ condemned, segmentIds, packs }: Listing): boolean {
+export function hasCondemned({ condemned, segmentIds, packs, arePacksListed }: Listing): boolean {
   const isSegmentLeft = segmentIds.some((id) => condemned.segmentIds.has(id));
-  return isSegmentLeft || [...condemned.packIds].some((id) => packs.has(id));
+  return isSegmentLeft || [...condemned.packIds].some((id) => packs.has(id) || !arePacksListed);
 }
 
-/** Returns the size of a pack; -1 if it is gone. One that may be in a group that is offline counts as whole. */
-export function listedBytes({ packs, offlineGroups }: Listing, packId: string): number {
-  return packs.get(packId) ?? (offlineGroups.length > 0 ? Infinity : -1);
+/** Returns the size of a pack; -1 if it is gone. One that was not listed, or may be in an offline group, counts as whole. */
+export function listedBytes({ packs, offlineGroups, arePacksListed, removedPackIds }: Listing, packId: string): number {
+  if (removedPackIds.has(packId)) return -1;
+  return packs.get(packId) ?? (offlineGroups.length > 0 || !arePacksListed ? Infinity : -1);
 }
 
 /**
@@ -162,7 +178,7 @@ export function withoutCondemned(listing: Listing): Listing {
   const { condemned } = listing;
   const segmentIds = listing.segmentIds.filter((id) => !condemned.segmentIds.has(id));
   const packs = new Map([...listing.packs].filter(([id]) => !condemned.packIds.has(id)));
-  return { ...listing, segmentIds, packs };
+  return { ...listing, segmentIds, packs, removedPackIds: condemned.packIds };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { NextReads } from '../backend/backend.ts';
 import type { WorkLimits } from '../util/work-limits.ts';
 import type { PackNotes } from '../store/pack-writer.ts';
 import type { StoreSizes } from '../store/store-sizes.ts';
@@ -8,6 +9,8 @@ import type { FetchBorrowed } from './state-reader.ts';
 import type { Unlock } from './keys/unlocker.ts';
 
 export interface OpenRepositoryOptions extends AccessOptions {
+  /** What is read before there is a lock. */
+  readonly firstReads?: NextReads | undefined;
   /** Called if the repository is encrypted. */
   readonly unlock?: Unlock | undefined;
   /** Called before anything else is read, and before anything is written. May throw. */

@@ -16,6 +16,8 @@ import { prefetch } from '../util/prefetch.ts';
 import { committedAfter, readCommitLog } from './commit-log.ts';
 import type { CommitLog } from './commit-log.ts';
 import { inspectConfig } from './config-file.ts';
+import { readCheckpoint } from './checkpoint-file.ts';
+import type { FilterState } from '../ldm/filter-state.ts';
 import { readConfigCopies, readConfigCopy } from './config-copies.ts';
 import type { ConfigProblem } from './config-copies.ts';
 import { listKeys } from './keys/key-files.ts';
@@ -31,7 +33,7 @@ import type { ReadSnapshots, ReadSnapshotsOptions } from './read-snapshots.ts';
 
 /** Reads the small files of a repository, and lists what exists. */
 export class RepositoryFiles {
-  readonly #place: FilePlace;
+  readonly #place: FilePlace & { readonly config: RepositoryConfig };
   readonly #repositoryId: string;
   readonly #kind: RepositoryKind;
 
@@ -48,7 +50,7 @@ export class RepositoryFiles {
 
   /** Lists what is needed to read a snapshot. */
   async listForReading(): Promise<Listing> {
-    return await listRepository({ ...this.#place, isForReading: true });
+    return await listRepository({ ...this.#place, isForReading: true, trustsSegments: true });
   }
 
   /** Returns the names of everything in the repository that does not belong to ldm. */
@@ -153,6 +155,11 @@ export class RepositoryFiles {
   /** @throws CorruptDataError */
   async readManifestCopy(id: string): Promise<ReadManifest> {
     return await readManifestCopy(this.#place, id);
+  }
+
+  /** Reads and verifies a checkpoint. Returns undefined if it does not exist. */
+  async readCheckpoint(name: string, segmentIds: ReadonlySet<string>): Promise<FilterState | undefined> {
+    return await readCheckpoint(this.#place, name, segmentIds);
   }
 
   /** @throws CorruptDataError */

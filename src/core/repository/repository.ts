@@ -29,7 +29,6 @@ import { DurableOrder } from './durable-order.ts';
 import type { RepositoryLock } from './locks/lock.ts';
 import { unlessDenied } from './locks/lock-conflict.ts';
 import { SegmentWriter } from './segment-writer.ts';
-import { readCheckpoint } from './checkpoint-file.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import { UnfinishedBackups } from './unfinished-backups.ts';
 import { openState } from './open-state.ts';
@@ -61,6 +60,8 @@ export class Repository {
   readonly sizes: StoreSizes;
   readonly threads: TaskPool;
   readonly work: WorkSizes;
+  /** The name of the last checkpoint that this process has written. */
+  lastCheckpoint: string | undefined;
   /** A state that later work of the same command continues, to avoid opening the repository again. */
   keptState: OpenedState | undefined;
   readonly #releaseThreads: () => void;
@@ -124,9 +125,11 @@ export class Repository {
       options.onConfig?.(config);
       return config;
     };
+    if (options.firstReads !== undefined) backend.readAhead?.(options.firstReads);
     const first = await readConfig();
     backend.useCache?.(first.config);
     const lock = await acquireAccess(options);
+    if (options.nextReads !== undefined) backend.readAhead?.(options.nextReads);
     try {
       const opened = lock === undefined ? first : await currentConfig(first, readConfig);
       const hasher = new ChunkHasher(opened.config.chunkHash, Buffer.from(opened.config.idKey, 'hex'));
@@ -233,13 +236,9 @@ export class Repository {
     const existing = (await this.files.list('filter')).map(({ name }) => name);
     const name = checkpointName(generationAfter(existing));
     await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
+    this.lastCheckpoint = name;
     await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);
     return name;
-  }
-
-  /** Reads and verifies a checkpoint. Returns undefined if it does not exist. */
-  async readCheckpoint(name: string, segmentIds: ReadonlySet<string>): Promise<FilterState | undefined> {
-    return await readCheckpoint({ backend: this.#backend, seals: this.#seals, config: this.config }, name, segmentIds);
   }
 
   async close(): Promise<void> {

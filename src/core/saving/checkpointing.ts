@@ -29,7 +29,8 @@ export async function refreshCheckpoint(
   try {
     const from = canContinue(opened) ? opened : undefined;
     repository.keptState = undefined;
-    const now = await repository.openState({ from, buffers: chunks.takeBuffers() });
+    const trustsSegments = !opened.listing.arePacksListed;
+    const now = await repository.openState({ from, buffers: chunks.takeBuffers(), trustsSegments });
     if (!now.damage.isWhole) return;
     keepState(repository, now);
     await repository.writeCheckpoint(now.state);

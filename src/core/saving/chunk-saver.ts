@@ -9,11 +9,17 @@ export interface ChunkSaver {
   /** Returns whether a chunk is stored in a pack that is safe to use. If so, the new snapshot relies on that pack. */
   has(ids: Uint8Array, offset: number): boolean;
 
-  /** Like `has`, for all chunks of a file. Also returns false if their lengths do not add up to the file size. */
-  hasFile(ids: Uint8Array, sizeBytes: number): boolean;
+  /**
+   * Like `has`, for all chunks of a file. Also returns false if their lengths do not add up to the file size. `isEarlier`: the
+   * earlier snapshot, as named by `relyOn`, has this file.
+   */
+  hasFile(ids: Uint8Array, sizeBytes: number, isEarlier?: boolean): boolean;
 
-  /** Stores a chunk if it is new; copies the bytes. If a promise is returned, the caller must wait for it. */
-  put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined;
+  /**
+   * Stores a chunk if it is new; copies the bytes. If a promise is returned, the caller must wait for it. `isEarlier`: the
+   * earlier snapshot has this tree.
+   */
+  put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array, isEarlier?: boolean): Promise<void> | undefined;
 
   /** Copies a large chunk of a file and hashes it in another thread. Pass the result to `putStaged` or `drop`. */
   stage(bytes: Uint8Array): HashingChunk;
@@ -28,7 +34,7 @@ export interface ChunkSaver {
   allocate(sizeBytes: number): Buffer;
 
   /** Like `put`, but without a copy. The tree must start at the beginning of memory from `allocate`. */
-  putLarge(treeId: Uint8Array, tree: StagedChunk): Promise<void> | undefined;
+  putLarge(treeId: Uint8Array, tree: StagedChunk, isEarlier?: boolean): Promise<void> | undefined;
 
   /** Makes all chunks saved so far durable: writes their packs and a segment that lists the packs. The last call. */
   finish(): Promise<void>;

@@ -33,6 +33,8 @@ export async function commitSnapshots(
   // than one that may vanish in a power cut.
   const mayStay = async (id: string, isDurable: boolean): Promise<boolean> =>
     isDurable && (await repository.isLockLost()) && (await isSnapshotWhole(repository, id));
+  // Needed right after the commit. It says then why it has failed.
+  repository.commits.findLast().catch(() => undefined);
   const committed = await repository.order.commitSnapshots(manifests, verify, mayStay);
   // The copy of a manifest that only an old listing has would make a reclaimed snapshot look lost.
   const existing = await repository.files.existingSnapshots([...withoutCopy.keys()]);

@@ -14,9 +14,21 @@ export async function copyManifests(
   repository: Repository,
   manifests: ReadonlyMap<string, Uint8Array>,
 ): Promise<void> {
-  await recordCommits(caller, repository, [...manifests.keys()]);
+  const recording = recordCommits(caller, repository, [...manifests.keys()]);
+  if (!repository.order.isFar) await recording;
+  const copying = copyAll(caller, repository, manifests);
+  await Promise.allSettled([recording, copying]);
+  await recording;
+  await copying;
+}
+
+async function copyAll(
+  caller: Caller,
+  { order, assertLocked }: Repository,
+  manifests: ReadonlyMap<string, Uint8Array>,
+): Promise<void> {
   try {
-    await repository.order.copyManifests(manifests, async () => repository.assertLocked());
+    await order.copyManifests(manifests, assertLocked);
   } catch (error) {
     if (error instanceof RefusedError) warn(caller, 'this process has lost its lock');
     else warnUnlessUnknown(caller, error);

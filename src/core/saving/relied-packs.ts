@@ -1,5 +1,6 @@
 import type { Repository } from '../repository/repository.ts';
 import { RefusedError } from '../errors.ts';
+import { snapshotName } from '../format/layout.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PackInfo } from '../ldm/pack-table.ts';
@@ -11,14 +12,24 @@ import type { OpenedState } from '../repository/opened-state.ts';
 type AskSizes = Repository['lockedSizesOf'];
 type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
 
+/** A pack is gone, or shorter than it should be. */
+export class PackGoneError extends RefusedError {}
+
+/** How a snapshot relies on a pack: itself, or only for chunks that a snapshot before it needs too. */
+const ITSELF = 1;
+const THROUGH_EARLIER = 2;
+
 /** The packs that new snapshots rely on: existing packs with chunks they use, and packs written by this process. */
 export class ReliedPacks {
   readonly #state: FilterState;
   readonly #stored: Repository['packs'];
   readonly #lockedSizesOf: AskSizes;
   readonly #canLockReturn: boolean;
-  /** By pack index: whether a snapshot relies on the pack. */
-  readonly #isRelied: Uint8Array;
+  /** By pack index: `ITSELF` or `THROUGH_EARLIER`, or both. */
+  readonly #reliance: Uint8Array;
+  readonly #hasGroups: boolean;
+  /** The manifest of the earlier snapshot. */
+  #earlierName: string | undefined;
   /** By pack index: whether the pack is condemned. */
   readonly #isCondemned: Uint8Array;
   /** By pack index: whether the pack may be in a group that is offline. Undefined if none is. */
@@ -31,18 +42,19 @@ export class ReliedPacks {
   /** `condemnedIds`: packs that may be removed at any moment. `offlineIds`: those in no group that can be reached. */
   constructor(
     state: FilterState,
-    repository: Pick<Repository, 'packs' | 'lockedSizesOf' | 'config'>,
+    repository: Pick<Repository, 'packs' | 'lockedSizesOf' | 'config' | 'groups'>,
     { condemnedIds, offlineIds }: { condemnedIds: ReadonlySet<string>; offlineIds: ReadonlySet<string> },
   ) {
     this.#state = state;
     this.#stored = repository.packs;
     this.#lockedSizesOf = async (names) => repository.lockedSizesOf(names);
     this.#canLockReturn = repository.config.isSingleWriter === true;
+    this.#hasGroups = repository.groups !== undefined;
     let packCount = 0;
     state.packs.forEach((_, index) => {
       packCount = Math.max(packCount, index + 1);
     });
-    this.#isRelied = new Uint8Array(packCount);
+    this.#reliance = new Uint8Array(packCount);
     this.#isCondemned = new Uint8Array(packCount);
     this.#isOffline = offlineIds.size === 0 ? undefined : new Uint8Array(packCount);
     state.packs.forEach(({ id }, index) => {
@@ -51,10 +63,22 @@ export class ReliedPacks {
     });
   }
 
-  /** Adds a pack by its index in the state. Returns false if it is condemned: its chunks must be stored again. */
-  rely(packIndex: number): boolean {
+  /**
+   * Names the snapshot that the new one is compared with. Under the lock, no compaction removes a chunk that an existing
+   * snapshot needs, so its manifest is looked up instead of the packs with what they have in common: these may be 3
+   * million. Not where a lock proves less, nor with groups, each of which may lack its packs.
+   */
+  relyOn(snapshotId: string): void {
+    if (!this.#canLockReturn && !this.#hasGroups) this.#earlierName = snapshotName(snapshotId);
+  }
+
+  /**
+   * Adds a pack by its index in the state. Returns false if it is condemned: its chunks must be stored again. `isEarlier`: the
+   * earlier snapshot needs the same chunk.
+   */
+  rely(packIndex: number, isEarlier = false): boolean {
     if (this.#isCondemned[packIndex] === 1) return false;
-    this.#isRelied[packIndex] = 1;
+    this.#reliance[packIndex]! |= isEarlier && this.#earlierName !== undefined ? THROUGH_EARLIER : ITSELF;
     return true;
   }
 
@@ -64,10 +88,10 @@ export class ReliedPacks {
   }
 
   /** The packs that were there before and that a snapshot relies on. */
-  relied(): PackInfo[] {
+  relied(how: number = ITSELF | THROUGH_EARLIER): PackInfo[] {
     const relied: PackInfo[] = [];
-    for (const [index, isRelied] of this.#isRelied.entries()) {
-      if (isRelied === 1) relied.push(this.#state.packs.get(index));
+    for (const [index, reliance] of this.#reliance.entries()) {
+      if ((reliance & how) !== 0) relied.push(this.#state.packs.get(index));
     }
     return relied;
   }
@@ -79,19 +103,32 @@ export class ReliedPacks {
 
   /**
    * Throws RefusedError unless this process holds its lock, and every pack that was not found before exists with its full
-   * size: a copy of many snapshots calls this for each batch, and a store of objects takes a request for each pack. A known
+   * size, or is needed only through an earlier snapshot that exists: a copy of many snapshots calls this for each batch, and a store of objects takes a request for each pack. A known
    * pack may be in a group that is offline: what is condemned there stays until it can be reached. What this process
    * has written must be there.
    */
   async assertLockedAndPresent(): Promise<void> {
-    const wanted = [...this.relied(), ...this.#own].filter(({ id }) => !this.#found.has(id));
-    // One call for the lock and all packs: each call to a remote place takes a round trip.
-    const { present, gone } = await this.#look(wanted, this.#lockedSizesOf);
+    if (!(await this.#assertPresent([...this.relied(ITSELF), ...this.#own])))
+      await this.#assertPresent(this.relied(THROUGH_EARLIER));
+  }
+
+  /** Returns whether the earlier snapshot exists. */
+  async #assertPresent(packs: readonly PackSize[]): Promise<boolean> {
+    const wanted = packs.filter(({ id }) => !this.#found.has(id));
+    const earlier = this.#earlierName ?? [];
+    let isThere = true;
+    // One call for the lock and everything else: each call to a remote place takes a round trip.
+    const { present, gone } = await this.#look(wanted, async (names: readonly string[]) => {
+      const sizes = await this.#lockedSizesOf([earlier, names].flat());
+      isThere = [earlier].flat().every((name) => sizes.has(name));
+      return sizes;
+    });
     const own = new Set(this.#own.map(({ id }) => id));
     const isOffline = ({ id }: PackSize): boolean => this.#stored.isPartlyOffline && !present.has(id) && !own.has(id);
     this.#offline = gone.filter(isOffline);
     this.#assertNone(gone.filter((pack) => !isOffline(pack)));
     if (!this.#canLockReturn) for (const id of present.keys()) this.#found.add(id);
+    return isThere;
   }
 
   /** Packs that could not be looked for, by the last `assertLockedAndPresent`, because a group is offline. */
@@ -122,7 +159,7 @@ export class ReliedPacks {
         { hint: 'Make the group available again, or run the command again, which goes on in the other groups.' },
       );
     }
-    throw new RefusedError(
+    throw new PackGoneError(
       `pack ${gone.id}, which the new snapshot needs, disappeared meanwhile; the snapshot was not saved`,
       {
         hint: 'Run the command again; it stores the missing data again.',

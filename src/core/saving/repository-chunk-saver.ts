@@ -61,10 +61,15 @@ export class RepositoryChunkSaver implements ChunkSaver {
     return this.#storedLength(ids, offset) !== undefined;
   }
 
-  hasFile(ids: Uint8Array, sizeBytes: number): boolean {
+  /** Names the snapshot whose chunks are `isEarlier` in the other calls. */
+  relyOn(snapshotId: string): void {
+    this.#packs.relyOn(snapshotId);
+  }
+
+  hasFile(ids: Uint8Array, sizeBytes: number, isEarlier?: boolean): boolean {
     let storedBytes = 0;
     for (let offset = 0; offset < ids.length; offset += CHUNK_ID_BYTES) {
-      const lengthBytes = this.#storedLength(ids, offset);
+      const lengthBytes = this.#storedLength(ids, offset, isEarlier);
       if (lengthBytes === undefined) return false;
       storedBytes += lengthBytes;
     }
@@ -72,16 +77,16 @@ export class RepositoryChunkSaver implements ChunkSaver {
   }
 
   /** Returns the length of a chunk for which `has` is true. */
-  #storedLength(ids: Uint8Array, offset: number): number | undefined {
-    return this.#pending.lengthOf(ids, offset) ?? this.#indexedLength(ids, offset);
+  #storedLength(ids: Uint8Array, offset: number, isEarlier?: boolean): number | undefined {
+    return this.#pending.lengthOf(ids, offset) ?? this.#indexedLength(ids, offset, isEarlier);
   }
 
-  #indexedLength(ids: Uint8Array, offset: number): number | undefined {
+  #indexedLength(ids: Uint8Array, offset: number, isEarlier?: boolean): number | undefined {
     const { filter } = this.#state;
     const entry = filter.find(ids, offset);
     if (entry < 0 || !filter.hasLocation(entry)) return undefined;
     const packIndex = filter.packIndexOf(entry);
-    if (!this.#packs.rely(packIndex)) return undefined;
+    if (!this.#packs.rely(packIndex, isEarlier)) return undefined;
     this.#sample?.offer(entry, ids, offset);
     const lengthBytes = filter.lengthOf(entry);
     if (this.#packs.isOffline(packIndex) && this.#offlineChunks.add(entry)) this.offlineBytes += lengthBytes;
@@ -109,8 +114,8 @@ export class RepositoryChunkSaver implements ChunkSaver {
     return entry < 0 || !filter.hasLocation(entry) ? undefined : filter.packIndexOf(entry);
   }
 
-  put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined {
-    if (!this.#takes(kind, id, bytes.length)) return undefined;
+  put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array, isEarlier?: boolean): Promise<void> | undefined {
+    if (!this.#takes(kind, id, bytes.length, isEarlier)) return undefined;
     if (kind === 'data' && this.#mayBorrow(id)) return this.#offered!.add(id, bytes);
     return this.#writers?.[kind].add(id, bytes) ?? this.#segments.flushIfLarge();
   }
@@ -142,8 +147,8 @@ export class RepositoryChunkSaver implements ChunkSaver {
     return this.#writers?.tree.allocate(sizeBytes) ?? Buffer.allocUnsafeSlow(sizeBytes);
   }
 
-  putLarge(treeId: Uint8Array, tree: StagedChunk): Promise<void> | undefined {
-    const isNew = this.#takes('tree', treeId, tree.lengthBytes);
+  putLarge(treeId: Uint8Array, tree: StagedChunk, isEarlier?: boolean): Promise<void> | undefined {
+    const isNew = this.#takes('tree', treeId, tree.lengthBytes, isEarlier);
     return this.#addStaged('tree', isNew ? treeId : undefined, tree);
   }
 
@@ -172,8 +177,9 @@ export class RepositoryChunkSaver implements ChunkSaver {
   }
 
   /** Returns whether a chunk must be stored. If so, counts it; from then on it is pending. */
-  #takes(kind: ChunkKind, id: Uint8Array, lengthBytes: number): boolean {
-    if (this.has(id, 0) && !this.#isDamaged(id)) return false;
+  #takes(kind: ChunkKind, id: Uint8Array, lengthBytes: number, isEarlier?: boolean): boolean {
+    const isStored = this.#storedLength(id, 0, isEarlier) !== undefined;
+    if (isStored && !this.#isDamaged(id)) return false;
     this.#pending.add(id, lengthBytes);
     if (kind === 'data') this.counts.dataBlobs += 1;
     else this.counts.treeBlobs += 1;

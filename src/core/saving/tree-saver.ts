@@ -35,8 +35,8 @@ export class TreeSaver {
     const isSame = before !== undefined && (bytes === before.bytes || Buffer.compare(bytes, before.bytes) === 0);
     if (before !== undefined && !isSame) await this.#removed.compare(before.bytes, bytes);
     const id = isSame ? before.id : this.#hasher.treeId(bytes);
-    if (memory === undefined) await this.#chunks.put('tree', id, bytes);
-    else await this.#chunks.putLarge(id, { buffer: memory, lengthBytes: bytes.length });
+    if (memory === undefined) await this.#chunks.put('tree', id, bytes, isSame);
+    else await this.#chunks.putLarge(id, { buffer: memory, lengthBytes: bytes.length }, isSame);
     return id;
   }
 }

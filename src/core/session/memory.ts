@@ -27,8 +27,8 @@ export interface RepositoryMemory {
   tracesOfPlace(place: string): readonly string[];
   /** Returns the files that say that a repository was encrypted, at any place. */
   tracesOfId(repositoryId: string): readonly string[];
-  /** Whether a repository at this place had groups. */
-  hadGroups(place: string): boolean;
+  /** Returns what was seen of each repository that was at this place. */
+  seenAt(place: string): readonly SeenRepository[];
   recall(place: string, repositoryId: string): SeenRepository | undefined;
   /** No other command changes it between the call of `change` and the end. */
   update(place: string, repositoryId: string, change: (seen: SeenRepository | undefined) => SeenRepository): void;

@@ -94,7 +94,8 @@ export function assertNoneRemembered({ memory, backend: { location } }: Remember
 
 /** For a repository that was not found: with groups, it can be made again. Other errors are returned as they are. */
 export function withRecovery({ memory, backend: { location } }: Remembering, error: unknown): unknown {
-  if (!(error instanceof RepositoryNotFoundError) || memory?.hadGroups(location) !== true) return error;
+  const hadGroups = memory?.seenAt(location).some(({ hasGroups }) => hasGroups === true) === true;
+  if (!(error instanceof RepositoryNotFoundError) || !hadGroups) return error;
   return new RepositoryNotFoundError(error.message, { advice: { code: 'recover-lost-place' }, cause: error });
 }
 

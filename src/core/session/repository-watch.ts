@@ -23,9 +23,11 @@ export class RepositoryWatch {
   readonly #memory: RepositoryMemory;
   readonly #place: string;
   readonly #repositoryId: string;
-  readonly #files: RepositoryFiles;
   readonly #keyId: string | undefined;
   readonly #hasGroups: boolean;
+  readonly #repository: Repository;
+  /** What there was at the beginning. */
+  #begun: Found | undefined;
 
   constructor(made: {
     readonly memory: RepositoryMemory;
@@ -36,7 +38,7 @@ export class RepositoryWatch {
     this.#memory = made.memory;
     this.#place = made.place;
     this.#repositoryId = rememberedId(made.repository.config);
-    this.#files = made.repository.files;
+    this.#repository = made.repository;
     this.#keyId = made.keyId;
     this.#hasGroups = made.repository.groups !== undefined;
   }
@@ -53,8 +55,8 @@ export class RepositoryWatch {
     const compare = async (): Promise<void> => {
       // In this order: another command may add something to both in between.
       const seen = this.#recall();
-      const found = await look(this.#files, mayRemove);
-      const { older, goneIds } = await compareWith(this.#files, { seen, found, isExclusive });
+      const found = (this.#begun = await look(this.#repository.files, mayRemove));
+      const { older, goneIds } = await compareWith(this.#repository.files, { seen, found, isExclusive });
       if (older === undefined) {
         return await this.#remember(found, { goneIds, generation: isExclusive ? 0 : undefined, isOver: true });
       }
@@ -69,15 +71,28 @@ export class RepositoryWatch {
     await (mayRemove ? compare() : unlessUnreadable(compare));
   }
 
-  /** What has gone since the beginning is missed by the next command, unless an older state `isAccepted` for good. */
-  async end(isAccepted: boolean): Promise<void> {
+  /**
+   * What has gone since the beginning is missed by the next command, unless an older state `isAccepted` for good. A command
+   * that `onlyAdds` lists nothing again, which would be two more waits for another machine.
+   */
+  async end({ isAccepted, onlyAdds }: { readonly isAccepted: boolean; readonly onlyAdds: boolean }): Promise<void> {
     await unlessUnreadable(async () => {
-      const found = await look(this.#files, true);
+      const found = onlyAdds && !isAccepted ? this.#withWritten() : await look(this.#repository.files, true);
       if (!isAccepted) return await this.#remember(found);
       const present = new Set(found.snapshotIds);
       const goneIds = [...(this.#recall()?.snapshots.keys() ?? [])].filter((id) => !present.has(id));
       await this.#remember(found, { goneIds, generation: found.generation, commit: found.commit, isOver: true });
     });
+  }
+
+  #withWritten(): Found {
+    const { snapshotIds = [], generation = 0 } = this.#begun ?? {};
+    const { commits, lastCheckpoint } = this.#repository;
+    return {
+      snapshotIds: [...new Set([...snapshotIds, ...commits.written.snapshotIds])],
+      generation: Math.max(generation, generationAfter([lastCheckpoint ?? '']) - 1),
+      commit: commits.written.number,
+    };
   }
 
   #recall(): SeenRepository | undefined {
@@ -89,7 +104,7 @@ export class RepositoryWatch {
     const { goneIds = [], generation, isOver = false } = given;
     const known = this.#recall()?.snapshots;
     const fresh = found.snapshotIds.filter((id) => known?.has(id) !== true);
-    const times = await timesOf(this.#files, fresh);
+    const times = await timesOf(this.#repository.files, fresh);
     this.#update((seen) => {
       const snapshots = new Map([...times, ...seen.snapshots]);
       for (const id of goneIds) snapshots.delete(id);
@@ -107,10 +122,9 @@ export class RepositoryWatch {
       };
     });
     // Another command may have deleted some of them since the listing, and had this machine forget them before that.
-    const deleted: string[] = [];
-    for (const id of fresh) if (!(await this.#files.exists(snapshotName(id)))) deleted.push(id);
-    if (deleted.length === 0) return;
-    this.#update((seen) => without(seen, deleted));
+    const present = await this.#repository.files.whichExist(fresh.map((id) => snapshotName(id)));
+    const deleted = fresh.filter((id) => !present.has(snapshotName(id)));
+    if (deleted.length > 0) this.#update((seen) => without(seen, deleted));
   }
 
   #update(change: (seen: SeenRepository) => SeenRepository): void {

@@ -2,6 +2,7 @@ import { assertContext } from './arguments.ts';
 import { BackendError } from '../errors.ts';
 import { asCancelled } from '../util/cancellation.ts';
 import { assertEnoughOpenFiles } from '../files/native/open-files.ts';
+import { NEXT_READS, firstReads } from '../repository/next-reads.ts';
 import { isReading } from '../repository/access.ts';
 import type { AccessMode, AccessOptions } from '../repository/access.ts';
 import type { OpenedConfig } from '../repository/config-file.ts';
@@ -70,7 +71,8 @@ class Session {
     if (!this.#mayWrite) return;
     await extensionOf(repository)?.afterChange(this.#context, repository);
     await repository.groups?.copyMetadata?.(repository.assertLocked).finally(this.#reportGroups);
-    await this.#watch?.end(this.#context.acceptsOlderState === true);
+    const onlyAdds = this.#access === 'add';
+    await this.#watch?.end({ isAccepted: this.#context.acceptsOlderState === true, onlyAdds });
   }
 
   /** Releases everything after a failure. Returns the error to report. */
@@ -109,6 +111,8 @@ async function openSession(context: OperationContext, access: Access): Promise<S
   const borrowed = new BorrowedSource(context, () => repository);
   const repository = await Repository.open({
     ...accessOptions(context, lockModeOf(access)),
+    firstReads: firstReads(knownKeys(context)),
+    nextReads: NEXT_READS.get(access),
     unlock: unlockerOf(context)?.unlock,
     onConfig,
     freesReserve: access === 'shared' || access === 'exclusive',
@@ -163,6 +167,11 @@ function permit(context: OperationContext, access: Access, opened: OpenedConfig)
   const isServerAppendOnly = context.backend.isAppendOnly === true;
   const overridesAppendOnly = context.overridesAppendOnly === true;
   assertPermitted(access, opened, { overridesAppendOnly, isServerAppendOnly });
+}
+
+/** The key files that have opened repositories here before. */
+function knownKeys({ memory, backend }: OperationContext): string[] {
+  return memory?.seenAt(backend.location).flatMap(({ keyId }) => keyId ?? []) ?? [];
 }
 
 function lockModeOf(access: Access): AccessMode {

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { CorruptDataError } from '../../core/errors.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../core/format/layout.ts';
 import { mapConcurrently } from '../../core/util/map-concurrently.ts';
-import type { Backend, BackendFile, Place, StagedFile, Verify } from '../../core/backend/backend.ts';
+import { AnswersAhead } from '../../core/backend/answers-ahead.ts';
+import type { Backend, BackendFile, NextReads, Place, StagedFile, Verify } from '../../core/backend/backend.ts';
 import { assertInside } from '../../core/backend/file-system-backend.ts';
 import { readToMove } from '../../core/backend/sure-reading.ts';
 import type { RetryOptions } from '../../core/backend/retry.ts';
@@ -30,6 +31,7 @@ export class ObjectBackend implements Backend {
   readonly #store: ObjectStore;
   readonly #requests: StoreRequests;
   readonly #uploads: PendingUploads = new PendingUploads();
+  readonly #ahead = new AnswersAhead<BackendFile[]>();
   /** Until when there is a repository: it was created by this process, or its configuration was read. */
   #knownUntilMs = 0;
   /** Whether there was nothing at all when it was examined. */
@@ -58,8 +60,18 @@ export class ObjectBackend implements Backend {
     this.#knownUntilMs = Infinity;
   }
 
-  /** Where nothing is listed, a missing configuration tells a place without a repository from an empty directory. */
+  readAhead(next: NextReads): void {
+    if (!this.#ahead.isEmpty) return;
+    const list = async (directory: string): Promise<BackendFile[]> => this.#list(directory);
+    this.#ahead.ask(next, { list, read: async (name) => this.#read(name) });
+  }
+
   async list(directory: string): Promise<BackendFile[]> {
+    return (await this.#ahead.listing(directory)) ?? (await this.#list(directory));
+  }
+
+  /** Where nothing is listed, a missing configuration tells a place without a repository from an empty directory. */
+  async #list(directory: string): Promise<BackendFile[]> {
     await this.#uploads.settled();
     const prefix = directory === '' ? '' : `${directory}/`;
     const found = await this.#requests.run('list', directory, async () => this.#store.list(prefix));
@@ -101,6 +113,10 @@ export class ObjectBackend implements Backend {
 
   async read(name: string): Promise<Uint8Array> {
     assertInside(name);
+    return (await this.#ahead.bytes(name)) ?? (await this.#read(name));
+  }
+
+  async #read(name: string): Promise<Uint8Array> {
     await this.#uploads.settled(name);
     const bytes = await this.#requests.run('read', name, async () => this.#store.get(name));
     if (name === CONFIG_NAME) this.#knownUntilMs = Math.max(this.#knownUntilMs, performance.now() + SEEN_MS);
@@ -136,6 +152,7 @@ export class ObjectBackend implements Backend {
    */
   async move(source: string, target: string): Promise<void> {
     if (source === target) return;
+    this.#ahead.forget();
     const bytes = await readToMove(this, source);
     await this.#put(target, bytes);
     await this.remove(source);
@@ -144,6 +161,7 @@ export class ObjectBackend implements Backend {
 
   async remove(name: string): Promise<boolean> {
     assertInside(name);
+    this.#ahead.forget();
     await this.#uploads.settled(name);
     await this.#requests.run('remove', name, async () => this.#store.remove(name));
     // The answer does not say it, and a question before would be a request more.
@@ -160,7 +178,8 @@ export class ObjectBackend implements Backend {
 
   async claim(name: string): Promise<void> {
     assertInside(name);
-    await this.#create('create', name, randomBytes(TOKEN_BYTES));
+    this.#ahead.forget();
+    await this.#requests.create(this.#store, 'create', { name, bytes: randomBytes(TOKEN_BYTES) });
   }
 
   /** A lock that others have removed must not come back. */
@@ -208,7 +227,8 @@ export class ObjectBackend implements Backend {
   async #publish(bytes: Uint8Array, { name, verify, isNew = false }: Publication): Promise<void> {
     assertInside(name);
     await verify?.();
-    if (isNew) await this.#create('append', name, bytes);
+    this.#ahead.forget();
+    if (isNew) await this.#requests.create(this.#store, 'append', { name, bytes });
     else if (verify !== undefined || !name.startsWith('packs/')) await this.#put(name, bytes);
     else await this.#uploads.begin(name, async () => this.#put(name, bytes));
   }
@@ -218,24 +238,7 @@ export class ObjectBackend implements Backend {
     await this.#requests.run('append', name, async () => this.#store.put(name, bytes));
   }
 
-  /** What is created is never the same as something else by chance: see `TOKEN_BYTES`. */
-  async #create(operation: 'create' | 'append', name: string, bytes: Uint8Array): Promise<void> {
-    await this.#requests.run(operation, name, async (isRepeated) => {
-      try {
-        // Such a store ignores the condition.
-        if (!this.#store.isShared && (await this.#store.head(name)) !== undefined) throw EXISTS;
-        await this.#store.put(name, bytes, { ifAbsent: true });
-      } catch (error) {
-        if (!isRepeated || !(error instanceof StoreError) || error.kind !== 'exists') throw error;
-        // The request before may have succeeded without an answer.
-        if (Buffer.compare(await this.#store.get(name), bytes) !== 0) throw error;
-      }
-    });
-  }
-
   async #hasRepository(): Promise<boolean> {
     return (await this.sizeOf(CONFIG_NAME)) !== undefined || (await this.sizeOf(CONFIG_COPY_NAME)) !== undefined;
   }
 }
-
-const EXISTS = new StoreError('it exists', { kind: 'exists', isAnswer: true });

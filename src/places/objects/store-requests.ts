@@ -3,9 +3,12 @@ import type { BackendOperation } from '../../core/backend/backend-failure.ts';
 import { retrying } from '../../core/backend/retry.ts';
 import type { RetryOptions } from '../../core/backend/retry.ts';
 import { StoreError } from './object-store.ts';
+import type { ObjectStore } from './object-store.ts';
 
 /** Shown behind the message, as for a directory. */
 const ERRNOS: Readonly<Record<string, string>> = { absent: 'ENOENT', exists: 'EEXIST' };
+
+const EXISTS = new StoreError('it exists', { kind: 'exists', isAnswer: true });
 
 /** Makes requests to a store, repeats what may pass, and turns failures into those of a backend. */
 export class StoreRequests {
@@ -26,6 +29,25 @@ export class StoreRequests {
     } catch (error) {
       throw error instanceof StoreError ? this.failure(operation, name, error) : error;
     }
+  }
+
+  /** Stores an object that is not there yet. `bytes`: never the same as those of another one by chance. */
+  async create(
+    store: ObjectStore,
+    operation: 'create' | 'append',
+    { name, bytes }: { readonly name: string; readonly bytes: Uint8Array },
+  ): Promise<void> {
+    await this.run(operation, name, async (isRepeated) => {
+      try {
+        // Such a store ignores the condition.
+        if (!store.isShared && (await store.head(name)) !== undefined) throw EXISTS;
+        await store.put(name, bytes, { ifAbsent: true });
+      } catch (error) {
+        if (!isRepeated || !(error instanceof StoreError) || error.kind !== 'exists') throw error;
+        // The request before may have succeeded without an answer.
+        if (Buffer.compare(await store.get(name), bytes) !== 0) throw error;
+      }
+    });
   }
 
   /** As `run`, but fails with the `StoreError`. */

@@ -22,7 +22,8 @@ const READS_BEFORE_FETCH = 3;
 /**
  * Keeps copies of what every command reads: segments, manifests, packs of trees, and the newest checkpoint. Their names
  * are never used for other bytes, so a copy is right as long as the file exists, which only a listing of the repository
- * says: a copy is used once this process has listed its directory or written the file itself.
+ * says: a copy is used once this process has listed its directory or written the file itself. Who reads packs without
+ * a listing of them trusts the segments that name them.
  */
 export class CachedBackend extends PassingBackend {
   readonly uncached: Backend;
@@ -30,6 +31,7 @@ export class CachedBackend extends PassingBackend {
   #cache: FileCache | undefined;
   /** What has a copy and is known to exist. */
   readonly #usable = new Set<string>();
+  #arePacksListed = false;
   /** How many blocks of a pack of trees were to be read. */
   readonly #expected = new Map<string, { readonly sizeBytes: number; reads: number }>();
   /** What was wrong when it was read. A copy of it would be of no use, or wrong as well. */
@@ -67,6 +69,7 @@ export class CachedBackend extends PassingBackend {
   /** Copies of files that are not listed are of no use any more. */
   override async list(directory: string): Promise<BackendFile[]> {
     const files = await super.list(directory);
+    this.#arePacksListed ||= directory === 'packs';
     const cached = new Set(this.#isCachedDirectory(directory) ? this.#cache?.namesIn(directory) : []);
     const present = files.map(({ name }) => cachedNameOf(name)).filter((name) => cached.delete(name));
     for (const name of present) this.#usable.add(name);
@@ -150,7 +153,8 @@ export class CachedBackend extends PassingBackend {
   /** Reads a copy; if that fails, it is not used again. */
   #copyOf<T>(name: string, read: (cachedName: string) => T | undefined): T | undefined {
     const copy = cachedNameOf(name);
-    if (!this.#usable.has(copy)) return undefined;
+    const isTrusted = !this.#arePacksListed && name.startsWith('packs/') && this.#cache?.has(copy) === true;
+    if (!this.#usable.has(copy) && (!isTrusted || this.#distrusted.has(copy))) return undefined;
     const found = read(copy);
     if (found === undefined) this.#forget(copy);
     return found;

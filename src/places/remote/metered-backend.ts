@@ -1,4 +1,12 @@
-import type { Backend, BackendFile, Place, StagedFile, Traffic, Verify } from '../../core/backend/backend.ts';
+import type {
+  Backend,
+  BackendFile,
+  NextReads,
+  Place,
+  StagedFile,
+  Traffic,
+  Verify,
+} from '../../core/backend/backend.ts';
 import { PassingBackend } from '../../core/backend/passing-backend.ts';
 import type { RateLimiter, TransferLimits } from './rate-limiter.ts';
 
@@ -116,9 +124,9 @@ export class MeteredBackend extends PassingBackend {
     await super.settle(directories);
   }
 
-  override async claim(name: string): Promise<void> {
+  override async claim(name: string, next?: NextReads): Promise<void> {
     this.#traffic.requests += 1;
-    await super.claim(name);
+    await super.claim(name, next);
   }
 
   override async refresh(name: string): Promise<boolean> {

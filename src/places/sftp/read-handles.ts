@@ -1,4 +1,4 @@
-import { closeHandle, openFile, OPEN_MODE } from './sftp-calls.ts';
+import { closeHandle } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 
 const HANDLES_MAX = 32;
@@ -14,9 +14,13 @@ export class ReadHandles {
   /** In order of use, because a Map keeps the insertion order. A server closes the files of a lost connection itself. */
   readonly #files = new WeakMap<SftpConnection, Map<string, OpenFile>>();
 
-  /** Calls `read` with an open file, which stays open until it returns. */
-  async reading<T>(connection: SftpConnection, path: string, read: (handle: Buffer) => Promise<T>): Promise<T> {
-    const file = this.#opened(connection, path);
+  /** Calls `read` with an open file, which stays open until it returns. `open` opens the file where it is not open yet. */
+  async reading<T>(
+    connection: SftpConnection,
+    path: string,
+    { open, read }: { readonly open: () => Promise<Buffer>; readonly read: (handle: Buffer) => Promise<T> },
+  ): Promise<T> {
+    const file = this.#opened(connection, path, open);
     file.readerCount += 1;
     try {
       return await read(await file.handle);
@@ -35,13 +39,9 @@ export class ReadHandles {
     if (file !== undefined) this.#drop(connection, path, file);
   }
 
-  #opened(connection: SftpConnection, path: string): OpenFile {
+  #opened(connection: SftpConnection, path: string, open: () => Promise<Buffer>): OpenFile {
     const files = this.#filesOf(connection);
-    const file = files.get(path) ?? {
-      handle: openFile(connection, path, OPEN_MODE.READ),
-      readerCount: 0,
-      isForgotten: false,
-    };
+    const file = files.get(path) ?? { handle: open(), readerCount: 0, isForgotten: false };
     files.delete(path);
     files.set(path, file);
     if (files.size > HANDLES_MAX) this.forget(connection, files.keys().next().value!);

@@ -3,11 +3,19 @@ import { mayBeDamaged } from '../../core/format/own-names.ts';
 import { mapConcurrently } from '../../core/util/map-concurrently.ts';
 import type { BackendFile } from '../../core/backend/backend.ts';
 import { noTarget, notRegular } from '../../core/backend/regular-file.ts';
-import { STATUS, followedStatus, hasStatus, statusOf } from './sftp-calls.ts';
+import { OPEN_MODE, STATUS, followedStatus, hasStatus, openFile, statusOf } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import type { TreeFile } from './sftp-directories.ts';
 
 const LOOKS_AT_ONCE = 16;
+
+interface NamedPath {
+  readonly name: string;
+  /** Where the server has it. */
+  readonly path: string;
+  /** The repository, for messages. */
+  readonly location: string;
+}
 
 /** What a name leads to. A server that does not tell the type of files has only files. */
 type Found = 'file' | 'symlink' | 'directory' | 'other';
@@ -38,19 +46,31 @@ export class RegularNames {
   }
 
   /**
-   * Finds out whether a name may be opened.
-   * @throws CorruptDataError if it never can be
+   * Opens a file for reading. The question what it is goes ahead of that without a wait, so a server that is caught in a
+   * FIFO has answered it: the connection to that server is abandoned.
+   * @throws CorruptDataError if it never can be opened
    */
-  async check(connection: SftpConnection, name: string, path: string, location: string): Promise<void> {
-    if (this.#known.has(name)) return;
-    const status = await statusOf(connection, path);
-    const subject = `repository ${location}: ${name}`;
+  async open(connection: SftpConnection, { name, path, location }: NamedPath): Promise<Buffer> {
+    if (this.#known.has(name)) return await openFile(connection, path, OPEN_MODE.READ);
+    const following = followedStatus(connection, path);
+    const opening = openFile(connection, path, OPEN_MODE.READ);
+    opening.catch(() => undefined);
+    const status = await following.catch(unlessFailure);
     const found = kindOf(status?.mode);
-    const target = found === 'symlink' ? await targetOf(connection, path) : found;
-    if (target === 'nothing') throw noTarget(subject, false);
-    if (target === 'other') throw notRegular(subject);
-    // Reading a directory fails by itself.
-    if (target === 'file' && status !== undefined) this.#known.add(name);
+    if (status !== undefined && found === 'other') {
+      connection.abandon(`${name} is not a file`);
+      throw notRegular(`repository ${location}: ${name}`);
+    }
+    if (status === undefined) await this.#explainAbsence(connection, { name, path, location });
+    const handle = await opening;
+    if (status !== undefined && found === 'file') this.#known.add(name);
+    return handle;
+  }
+
+  /** @throws CorruptDataError if it is a symlink that leads nowhere */
+  async #explainAbsence(connection: SftpConnection, { name, path, location }: NamedPath): Promise<void> {
+    const status = await statusOf(connection, path);
+    if (kindOf(status?.mode) === 'symlink') throw noTarget(`repository ${location}: ${name}`, false);
   }
 }
 
@@ -73,14 +93,13 @@ function kindOf(mode: number | undefined): Found {
   }
 }
 
-/** A server has no number of its own for a symlink that leads back to itself. */
 async function targetOf(connection: SftpConnection, path: string): Promise<'file' | 'other' | 'nothing'> {
-  try {
-    const status = await followedStatus(connection, path);
-    if (status === undefined) return 'nothing';
-    return kindOf(status.mode) === 'file' ? 'file' : 'other';
-  } catch (error) {
-    if (!hasStatus(error, STATUS.FAILURE)) throw error;
-    return 'nothing';
-  }
+  const status = await followedStatus(connection, path).catch(unlessFailure);
+  if (status === undefined) return 'nothing';
+  return kindOf(status.mode) === 'file' ? 'file' : 'other';
+}
+
+/** A server has no number of its own for a symlink that leads back to itself. */
+function unlessFailure(error: unknown): undefined {
+  if (!hasStatus(error, STATUS.FAILURE)) throw error;
 }

@@ -1,9 +1,7 @@
-import { CorruptDataError } from '../../core/errors.ts';
 import { directoryOf } from '../../core/format/layout.ts';
-import { isOwnDirectory } from '../../core/format/own-names.ts';
 import { mapConcurrently } from '../../core/util/map-concurrently.ts';
 import type { BackendOperation } from '../../core/backend/backend-failure.ts';
-import type { BackendFile, Place } from '../../core/backend/backend.ts';
+import type { BackendFile, NextReads, Place } from '../../core/backend/backend.ts';
 import { FileSystemBackend, assertInside } from '../../core/backend/file-system-backend.ts';
 import type { FileWriter } from '../../core/backend/file-system-backend.ts';
 import type { RetryOptions } from '../../core/backend/retry.ts';
@@ -11,10 +9,9 @@ import * as calls from './sftp-calls.ts';
 import * as directories from './sftp-directories.ts';
 import { OPEN_MODE } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
-import { ReadHandles } from './read-handles.ts';
-import { RegularNames, mayBeFile } from './regular-names.ts';
 import { existsOr, fullOr, sftpFailure } from './sftp-failure.ts';
-import { renameIfNew, replaceByRename, unlinkPath } from './sftp-rename.ts';
+import { canRenameAndSync, renameAndSync, renameIfNew, replaceByRename, unlinkPath } from './sftp-rename.ts';
+import { SftpReading } from './sftp-reading.ts';
 import { SftpSession } from './sftp-session.ts';
 import { SftpWriter } from './sftp-writer.ts';
 
@@ -40,11 +37,11 @@ interface SftpPlace {
 export class SftpBackend extends FileSystemBackend {
   readonly location: string;
   override readonly readsAtOnce: number = READS_AT_ONCE;
-  protected override readonly areRenamesDurable: boolean = true;
+  protected override readonly isFar: boolean = true;
   readonly #path: string;
   readonly #session: SftpSession;
-  readonly #handles = new ReadHandles();
-  readonly #regularNames = new RegularNames();
+  readonly #reading: SftpReading;
+  readonly #expected = new directories.ExpectedDirectories();
   /** Names that were removed and come back if the server loses its memory, with the connection that removed them. */
   readonly #removed = new Map<string, SftpConnection>();
 
@@ -53,6 +50,7 @@ export class SftpBackend extends FileSystemBackend {
     this.location = location;
     this.#path = path;
     this.#session = new SftpSession(command, retry);
+    this.#reading = new SftpReading(location, (name) => this.#pathOf(name));
   }
 
   get isAppendOnly(): boolean {
@@ -77,20 +75,12 @@ export class SftpBackend extends FileSystemBackend {
   }
 
   async list(directory: string): Promise<BackendFile[]> {
-    const prefix = directory === '' ? '' : `${directory}/`;
-    const isNeeded = (path: string): boolean => isOwnDirectory(prefix + path);
-    return await this.#run('list', directory, async (connection) => {
-      const listed = await directories.listTree(connection, this.#pathOf(directory), READS_AT_ONCE, isNeeded);
-      for (const { path, modifiedMs } of listed) this.observeTime(prefix + path, modifiedMs);
-      return await this.#regularNames.mark(connection, listed, { prefix, top: this.#pathOf(directory) });
-    });
+    const observe = (name: string, modifiedMs: number): void => this.observeTime(name, modifiedMs);
+    return await this.#run('list', directory, async (connection) => this.#reading.list(connection, directory, observe));
   }
 
   async sizeOf(name: string): Promise<number | undefined> {
-    return await this.#run('sizeOf', name, async (connection) => {
-      const status = await calls.statusOf(connection, this.#pathOf(name));
-      return status !== undefined && mayBeFile(status.mode) ? calls.sizeIn(status) : undefined;
-    });
+    return await this.#run('sizeOf', name, async (connection) => this.#reading.sizeOf(connection, name));
   }
 
   override async sizesOf(names: readonly string[]): Promise<Map<string, number>> {
@@ -102,37 +92,41 @@ export class SftpBackend extends FileSystemBackend {
     return found;
   }
 
+  readAhead(next: NextReads): void {
+    if (!this.#reading.isAhead) this.#session.begin((connection) => this.#reading.askAhead(connection, next));
+  }
+
   async read(name: string): Promise<Uint8Array> {
-    const path = this.#pathOf(name);
-    return await this.#run('read', name, async (connection) => {
-      await this.#regularNames.check(connection, name, path, this.location);
-      return await calls.readWhole(connection, path);
-    });
+    return await this.#run('read', name, async (connection) => this.#reading.read(connection, name));
   }
 
   async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
-    const bytes = Buffer.from(target.buffer, target.byteOffset, target.byteLength);
-    const path = this.#pathOf(name);
-    const readBytes = await this.#run('readRange', name, async (connection) => {
-      await this.#regularNames.check(connection, name, path, this.location);
-      return await this.#handles.reading(connection, path, async (handle) =>
-        calls.readAt(connection, handle, bytes, offset),
-      );
-    });
-    if (readBytes === target.length) return;
-    throw new CorruptDataError(
-      `repository ${this.location}: ${name} ends at byte ${offset + readBytes}, but ${target.length} bytes were expected from byte ${offset}`,
-      { advice: { code: 'check-data' } },
+    await this.#run('readRange', name, async (connection) =>
+      this.#reading.readRange(connection, name, { offset, target }),
     );
   }
 
-  async create(name: string): Promise<FileWriter> {
+  /** Opens its directory, where the server can sync one and renames as OpenSSH does. */
+  override expectName(name: string): void {
+    const path = this.#pathOf(directoryOf(name));
+    const opening = this.#session.run(async (connection) =>
+      canRenameAndSync(connection)
+        ? { connection, handle: await calls.openFile(connection, path, OPEN_MODE.READ) }
+        : undefined,
+    );
+    this.#expected.add(directoryOf(name), opening);
+  }
+
+  async create(name: string, next?: NextReads): Promise<FileWriter> {
     this.#removed.delete(name);
+    this.#reading.forget();
     const path = this.#pathOf(name);
     const opened = await this.#run('create', name, async (connection, isRepeated) => {
       // Names of new files and locks are random: if it exists now, the lost request has created it.
       const ifNew = isRepeated ? 0 : OPEN_MODE.EXCL;
-      return { connection, handle: await this.#openNew(connection, path, ifNew) };
+      const opening = this.#openNew(connection, path, ifNew);
+      if (next !== undefined && canRenameAndSync(connection)) this.#reading.askBehindLock(connection, next);
+      return { connection, handle: await opening };
     });
     return new SftpWriter({ name, path, opened }, async (operation, file, action) =>
       this.#run(operation, file, action),
@@ -149,7 +143,7 @@ export class SftpBackend extends FileSystemBackend {
 
   async unlink(name: string): Promise<boolean> {
     return await this.#run('remove', name, async (connection, isRepeated) => {
-      this.#handles.forget(connection, this.#pathOf(name));
+      this.#reading.forget(connection, name);
       const wasThere = await this.#unlinkOne(connection, name);
       this.#removed.set(name, connection);
       // Without the answer of the lost request, it counts as removed.
@@ -192,15 +186,21 @@ export class SftpBackend extends FileSystemBackend {
     this.#removed.delete(target);
     await this.#run('rename', `${source} to ${target}`, async (connection, isRepeated) => {
       const paths = { source: this.#pathOf(source), target: this.#pathOf(target) };
-      this.#handles.forget(connection, paths.source);
-      this.#handles.forget(connection, paths.target);
-      await directories.syncAfter(connection, this.#pathOf(directoryOf(target)), async () => {
-        try {
-          await rename(connection, { ...paths, isRepeated });
-        } catch (error) {
-          throw rename === renameIfNew ? await existsOr(connection, paths.target, error) : error;
-        }
-      });
+      this.#reading.forget(connection, source, target);
+      const isNew = rename === renameIfNew;
+      const unlessTaken = async (renaming: Promise<void>): Promise<void> =>
+        renaming.catch(async (error: unknown) => {
+          throw isNew ? await existsOr(connection, paths.target, error) : error;
+        });
+      const directory = isRepeated ? undefined : await this.#expected.take(connection, directoryOf(target));
+      if (directory === undefined) {
+        await directories.syncAfter(connection, this.#pathOf(directoryOf(target)), async () =>
+          unlessTaken(rename(connection, { ...paths, isRepeated })),
+        );
+      } else {
+        await unlessTaken(renameAndSync(connection, paths, { directory, isNew }));
+        calls.closeLater(connection, directory);
+      }
       // Temporary files need not survive anything.
       const from = directoryOf(source);
       if (from !== directoryOf(target) && from !== 'tmp')

@@ -101,9 +101,8 @@ export async function readAt(
   return endBytes;
 }
 
-/** Reads a whole file. Most are small: the first bytes are asked for together with the size. */
-export async function readWhole(connection: SftpConnection, path: string): Promise<Buffer> {
-  const handle = await openFile(connection, path, OPEN_MODE.READ);
+/** Reads a whole file, and closes it. Most are small: the first bytes are asked for together with the size. */
+export async function readOpened(connection: SftpConnection, handle: Buffer): Promise<Buffer> {
   try {
     const first = Buffer.alloc(TRANSFER_BYTES);
     const [sizeBytes, firstBytes] = await bothOf(

@@ -43,6 +43,8 @@ export class SftpConnection {
   /** How to end the requests that wait for an answer. */
   readonly #waiting = new Set<(error: Error) => void>();
   readonly #ended: Promise<void>;
+  /** The class is ready only when the server has also told its limits, which would be another wait. */
+  #onVersion = (): void => undefined;
   #messages = '';
   #isReady = false;
   #lost: ConnectionLostError | undefined;
@@ -74,6 +76,7 @@ export class SftpConnection {
       this.#watch?.refresh();
       try {
         this.#protocol.push(bytes);
+        if (this.#protocol._version >= 0) this.#onVersion();
       } catch (error) {
         // For a packet of an impossible length, the class fails in its own code.
         this.#break(error as Error);
@@ -85,11 +88,16 @@ export class SftpConnection {
   }
 
   /**
-   * Starts the program and waits until the server answers.
+   * Starts the program, and waits until the server answers.
    * @param signal - ends the attempt; the program is stopped. One that is aborted already has no effect
+   * @param early - sends requests that need nothing of what the server says about itself. They go out without a wait for that
    * @throws ConnectionLostError with what the program has said, or the reason of the signal
    */
-  static async open(words: readonly string[], signal: AbortSignal | undefined): Promise<SftpConnection> {
+  static async open(
+    words: readonly string[],
+    signal: AbortSignal | undefined,
+    early?: (connection: SftpConnection) => void,
+  ): Promise<SftpConnection> {
     const connection = new SftpConnection(startProgram(words, { stdio: ['pipe', 'pipe', 'pipe'] }) as Child);
     let isInterrupted = false;
     const giveUp = (): void => {
@@ -98,10 +106,12 @@ export class SftpConnection {
     };
     signal?.addEventListener('abort', giveUp);
     try {
-      await connection.request<void>((protocol, done) => {
-        protocol.on('ready', () => done(undefined, undefined));
+      const answered = connection.request<void>((protocol, done) => {
+        connection.#onVersion = () => done(undefined, undefined);
         protocol._init();
       });
+      early?.(connection);
+      await answered;
     } catch (error) {
       throw isInterrupted ? signal?.reason : error;
     } finally {
@@ -146,6 +156,11 @@ export class SftpConnection {
         this.#watch = undefined;
       }
     }
+  }
+
+  /** Gives up a connection whose server waits for something that will not come. Requests that wait fail. */
+  abandon(reason: string): void {
+    this.#lose(reason);
   }
 
   /** Ends the program. Requests that wait fail. */

@@ -42,18 +42,49 @@ export async function syncAfter(
     if (opened.status === 'rejected') throw opened.reason;
     if (handle !== undefined) await syncHandle(connection, handle);
   } catch (error) {
-    // EINVAL: the file system cannot sync a directory and does not need to.
-    if (handle === undefined || changed.status === 'rejected' || !hasStatus(error, STATUS.BAD_MESSAGE)) throw error;
+    if (handle === undefined || changed.status === 'rejected') throw error;
+    unlessNeedless(error);
   } finally {
     if (handle !== undefined) closeLater(connection, handle);
   }
 }
 
+/** EINVAL: the file system cannot sync a directory, and does not need to. */
+export function unlessNeedless(error: unknown): void {
+  if (!hasStatus(error, STATUS.BAD_MESSAGE)) throw error;
+}
+
+/** Directories that are opened before a file gets a name in them, which saves a wait. Each serves one name. */
+export class ExpectedDirectories {
+  readonly #opened = new Map<string, Promise<Opened | undefined>[]>();
+
+  add(directory: string, opening: Promise<Opened | undefined>): void {
+    this.#opened.set(directory, [...(this.#opened.get(directory) ?? []), opening.catch(() => undefined)]);
+  }
+
+  /** Returns the handle of a directory that is open on this connection. */
+  async take(connection: SftpConnection, directory: string): Promise<Buffer | undefined> {
+    const [first, ...others] = this.#opened.get(directory) ?? [];
+    this.#opened.set(directory, others);
+    const opened = await first;
+    return opened?.connection === connection ? opened.handle : undefined;
+  }
+}
+
+interface Opened {
+  readonly connection: SftpConnection;
+  readonly handle: Buffer;
+}
+
 /**
  * Lists a directory, without `.` and `..`. The last answer says that there is no more, so two are asked for at once: most
- * directories are one answer and the end.
+ * directories are one answer and the end. `onAsked`: called when these were sent.
  */
-export async function listDirectory(connection: SftpConnection, path: string): Promise<readonly FileEntry[]> {
+export async function listDirectory(
+  connection: SftpConnection,
+  path: string,
+  onAsked?: () => void,
+): Promise<readonly FileEntry[]> {
   const handle = await connection.request<Buffer>((protocol, done) => protocol.opendir(path, done));
   const entries: FileEntry[] = [];
   const readSome = async (): Promise<FileEntry[] | undefined> =>
@@ -62,7 +93,9 @@ export async function listDirectory(connection: SftpConnection, path: string): P
     );
   try {
     for (;;) {
-      const answers = await bothOf(readSome(), readSome());
+      const asking = bothOf(readSome(), readSome());
+      onAsked?.();
+      const answers = await asking;
       for (const some of answers) for (const entry of some ?? []) entries.push(entry);
       if (answers.includes(undefined)) return entries;
     }
@@ -80,6 +113,14 @@ export interface TreeFile {
   readonly mode: number | undefined;
 }
 
+interface ListOptions {
+  readonly atOnce: number;
+  /** Whether a directory must be readable. Another one may be closed to this user. */
+  readonly isNeeded: (path: string) => boolean;
+  /** Called when requests from now on take effect after the listing of a directory. */
+  readonly onAsked?: (() => void) | undefined;
+}
+
 /**
  * Lists all files below a directory, with their paths from there. A server keeps a directory open while it is listed, and
  * may have few descriptors, so only some are listed at once.
@@ -87,15 +128,13 @@ export interface TreeFile {
 export async function listTree(
   connection: SftpConnection,
   top: string,
-  atOnce: number,
-  /** Whether a directory must be readable. Another one may be closed to this user. */
-  isNeeded: (path: string) => boolean,
+  { atOnce, isNeeded, onAsked }: ListOptions,
 ): Promise<TreeFile[]> {
   const files: TreeFile[] = [];
   const pending = [''];
   while (pending.length > 0) {
     const some = pending.splice(0, atOnce).map(async (directory) => {
-      const listing = listDirectory(connection, top + directory).catch((error: unknown) => {
+      const listing = listDirectory(connection, top + directory, onAsked).catch((error: unknown) => {
         const isGone = hasStatus(error, STATUS.NO_SUCH_FILE);
         const isClosed = hasStatus(error, STATUS.PERMISSION_DENIED) || hasStatus(error, STATUS.FAILURE);
         if (directory === '' || !(isGone || (isClosed && !isNeeded(directory.slice(1))))) throw error;

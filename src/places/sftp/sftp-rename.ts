@@ -1,6 +1,10 @@
-import { STATUS, hasStatus, readWhole, statusOf } from './sftp-calls.ts';
+import { FSYNC, OPEN_MODE, STATUS, hasStatus, openFile, readOpened, statusOf, syncHandle } from './sftp-calls.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
+import { unlessNeedless } from './sftp-directories.ts';
+
+const POSIX_RENAME = 'posix-rename@openssh.com';
+const HARD_LINK = 'hardlink@openssh.com';
 
 /** The paths of a rename; `isRepeated` if an attempt before may have succeeded without an answer. */
 interface Rename {
@@ -13,13 +17,11 @@ interface Rename {
 export async function replaceByRename(connection: SftpConnection, rename: Rename): Promise<void> {
   const { source, target } = rename;
   await unlessDoneBefore(connection, rename, async () => {
-    if (!connection.has('posix-rename@openssh.com')) {
+    if (!connection.has(POSIX_RENAME)) {
       await replaceInSteps(connection, rename);
       return;
     }
-    await connection.request((protocol, done) =>
-      protocol.ext_openssh_rename(source, target, (error) => done(error, undefined)),
-    );
+    await posixRename(connection, source, target);
   });
 }
 
@@ -33,7 +35,7 @@ export async function renameIfNew(connection: SftpConnection, rename: Rename): P
   await unlessDoneBefore(connection, rename, async () => {
     try {
       // Other servers may replace the target.
-      const mayReplace = !connection.has('hardlink@openssh.com');
+      const mayReplace = !connection.has(HARD_LINK);
       if (mayReplace && (await statusOf(connection, target)) !== undefined)
         throw new SftpStatusError(STATUS.FAILURE, 'exists');
       await plainRename(connection, source, target);
@@ -88,15 +90,48 @@ async function replaceInSteps(
   await unlinkPath(connection, aside);
 }
 
+async function posixRename(connection: SftpConnection, source: string, target: string): Promise<void> {
+  await connection.request((protocol, done) =>
+    protocol.ext_openssh_rename(source, target, (error) => done(error, undefined)),
+  );
+}
+
 async function plainRename(connection: SftpConnection, source: string, target: string): Promise<void> {
   await connection.request((protocol, done) => protocol.rename(source, target, (error) => done(error, undefined)));
 }
 
 async function haveSameBytes(connection: SftpConnection, one: string, other: string): Promise<boolean> {
   try {
-    return (await readWhole(connection, one)).equals(await readWhole(connection, other));
+    const [oneBytes, otherBytes] = [await readPath(connection, one), await readPath(connection, other)];
+    return oneBytes.equals(otherBytes);
   } catch (error) {
     if (error instanceof SftpStatusError) return false;
     throw error;
   }
+}
+
+async function readPath(connection: SftpConnection, path: string): Promise<Buffer> {
+  return await readOpened(connection, await openFile(connection, path, OPEN_MODE.READ));
+}
+
+/** Whether the server has all that `renameAndSync` uses, as those of OpenSSH and of `ldm serve` do. */
+export function canRenameAndSync(connection: SftpConnection): boolean {
+  return [FSYNC, POSIX_RENAME, HARD_LINK].every((extension) => connection.has(extension));
+}
+
+/**
+ * The same for a name that nothing has asked for before, in one wait: the sync of its directory is sent with the rename.
+ * The answers are as if each request had waited for the one before it (draft-ietf-secsh-filexfer-02, section 6.1).
+ * @param directory - the directory of the target, which is open
+ * @param isNew - fails with `FAILURE` if there is a target
+ */
+export async function renameAndSync(
+  connection: SftpConnection,
+  { source, target }: Pick<Rename, 'source' | 'target'>,
+  { directory, isNew }: { readonly directory: Buffer; readonly isNew: boolean },
+): Promise<void> {
+  const renaming = isNew ? plainRename(connection, source, target) : posixRename(connection, source, target);
+  const [renamed, synced] = await Promise.allSettled([renaming, syncHandle(connection, directory)]);
+  if (renamed.status === 'rejected') throw renamed.reason;
+  if (synced.status === 'rejected') unlessNeedless(synced.reason);
 }

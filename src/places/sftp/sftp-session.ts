@@ -39,6 +39,14 @@ export class SftpSession {
     );
   }
 
+  /** Sends requests with the first message to the server. `ask` gets the connection once; if there is one, at once. */
+  begin(ask: (connection: SftpConnection) => void): void {
+    if (this.#connection === undefined) this.#connection = this.#open(ask);
+    else this.#connection.then(ask).catch(() => undefined);
+    // The next request says why there is no connection.
+    this.#connection.catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     const connection = await this.#connection?.catch(() => undefined);
     this.#connection = undefined;
@@ -55,8 +63,8 @@ export class SftpSession {
     throw connection;
   }
 
-  async #open(): Promise<SftpConnection> {
-    const connection = await SftpConnection.open(this.#command, this.#retry.signal);
+  async #open(early?: (connection: SftpConnection) => void): Promise<SftpConnection> {
+    const connection = await SftpConnection.open(this.#command, this.#retry.signal, early);
     this.#wasConnected = true;
     this.#isAppendOnly = connection.has('append-only@ldm');
     return connection;

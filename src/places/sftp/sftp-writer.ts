@@ -6,6 +6,8 @@ import type { SftpConnection } from './sftp-connection.ts';
 
 /** How many bytes may be on their way before `append` waits: more than fits into a line of 1 Gbit/s and 60 ms. */
 const UNANSWERED_BYTES_MAX = 8 * 1024 * 1024;
+/** All requests of so many bytes are sent at once. */
+const SENT_AT_ONCE_BYTES = 32 * 1024;
 
 /** Bytes that are not durable yet, with their position in the file. */
 interface Piece {
@@ -41,6 +43,8 @@ export class SftpWriter implements FileWriter {
   #durableBytes = 0;
   /** The appends that the server has not answered. They never fail. */
   readonly #unanswered = new Set<Promise<void>>();
+  /** Those of which not all requests have been sent. They never fail either. */
+  readonly #unsent = new Set<Promise<void>>();
   #unansweredBytes = 0;
   #failure: { readonly error: unknown } | undefined;
   #isClosed = false;
@@ -59,7 +63,10 @@ export class SftpWriter implements FileWriter {
     this.#pieces.push(piece);
     this.#appendedBytes += bytes.length;
     this.#unansweredBytes += bytes.length;
-    const writing = this.#write(piece).finally(() => {
+    let onSent = (): void => undefined;
+    const sending = new Promise<void>((resolve) => (onSent = resolve)).then(() => void this.#unsent.delete(sending));
+    this.#unsent.add(sending);
+    const writing = this.#write(piece, onSent).finally(() => {
       this.#unanswered.delete(writing);
       this.#unansweredBytes -= bytes.length;
     });
@@ -68,16 +75,23 @@ export class SftpWriter implements FileWriter {
     this.#assertNoFailure();
   }
 
+  /**
+   * Does not wait for the answers to what was sent: requests for one file take effect in their order
+   * (draft-ietf-secsh-filexfer-02, section 6.1). On a new connection, everything is written again before the sync.
+   */
   async sync(): Promise<void> {
-    await Promise.all(this.#unanswered);
-    this.#assertNoFailure();
-    await this.#step('sync', this.#name, async (connection) => {
+    await Promise.all(this.#unsent);
+    const syncing = this.#step('sync', this.#name, async (connection) => {
       const handle = await this.#opened(connection);
       const [sizeBytes] = await bothOf(sizeOfHandle(connection, handle), syncHandle(connection, handle));
       if (sizeBytes !== this.#appendedBytes) {
         throw new SftpStatusError(0, `it is ${sizeBytes} bytes long after ${this.#appendedBytes} bytes were written`);
       }
     });
+    await Promise.allSettled([syncing, ...this.#unanswered]);
+    // What could not be written explains why the sync failed too.
+    this.#assertNoFailure();
+    await syncing;
     this.#durableBytes = this.#appendedBytes;
     this.#pieces = [];
   }
@@ -97,13 +111,17 @@ export class SftpWriter implements FileWriter {
     else await closing;
   }
 
-  async #write({ offset, bytes }: Piece): Promise<void> {
+  async #write({ offset, bytes }: Piece, onSent: () => void): Promise<void> {
     try {
       await this.#step('append', this.#name, async (connection) => {
-        await writeAt(connection, await this.#opened(connection), bytes, offset);
+        const writing = writeAt(connection, await this.#opened(connection), bytes, offset);
+        if (bytes.length <= SENT_AT_ONCE_BYTES) onSent();
+        await writing;
       });
     } catch (error) {
       this.#failure ??= { error };
+    } finally {
+      onSent();
     }
   }
 

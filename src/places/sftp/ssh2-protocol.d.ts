@@ -17,6 +17,8 @@ declare module 'ssh2/lib/protocol/SFTP.js' {
   }
 
   export interface SftpProtocol extends SFTPWrapper {
+    /** -1 until the server has answered. */
+    readonly _version: number;
     /** The extensions that the server has announced, with their versions. */
     readonly _extensions: Readonly<Record<string, string>>;
     _init(): void;

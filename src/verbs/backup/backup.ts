@@ -18,6 +18,8 @@ import type { SourcePlan } from '../../core/sources/source-plan.ts';
 import { planStream } from '../../core/saving/stream-tree.ts';
 import { keepState, refreshCheckpoint } from '../../core/saving/checkpointing.ts';
 import { commitSnapshots } from '../../core/saving/commit-snapshots.ts';
+import { PackGoneError } from '../../core/saving/relied-packs.ts';
+import type { OpenedState } from '../../core/repository/opened-state.ts';
 import { assertArguments } from '../../core/session/arguments.ts';
 import { withRepository } from '../../core/session/session.ts';
 import { beginPhase } from '../../core/session/progress.ts';
@@ -43,64 +45,81 @@ export async function backup(context: OperationContext, options: BackupOptions):
     if (context.progress !== undefined) context.progress.errorCount += 1;
     context.onNotice?.({ kind: 'source-problem', ...problem });
   };
-  const { stream } = options;
   const plan = await planBackup(options, onProblem);
   const exclusion = new Exclusion(options, plan.base, ({ message }) => {
     context.onNotice?.({ kind: 'ignore-file-unreadable', reason: message });
   });
   return await withRepository(context, 'add', async (repository) => {
-    beginPhase(context.progress, 'opening');
-    const opened = await repository.openState({ offlineIsAbsent: options.storesOffline });
-    assertCondemnationsReadable(opened.listing.condemned);
-    warnOfDamage(context, opened);
     const { repositoryId } = repository.config;
     const ownRepository = new OwnRepository({ repositoryId, place: context.backend.localDirectory, base: plan.base });
     const sources = { plan, exclusion, ownRepository, problems, onProblem };
-    const given = { context, options, repository, opened, startedAt, time, marks, ...sources };
-    const stored = await storeVerified(given);
-    const { verified, snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
-    warnOfSources(context, tally, ownRepository.skipped);
-    warnOfOrder(given, stored);
-    const { summary } = snapshot;
-    const { continued } = continuation;
-    const { incompleteCount: attributesIncomplete } = attributes;
-    const { reused, offlineBytes, borrowed } = chunks;
-    const counts = {
-      verified,
-      borrowed,
-      removed,
-      filesMoved,
-      reused,
-      offlineBytes,
-      continued,
-      socketCount: tally.socketCount,
-      attributesIncomplete,
-    };
-    // Patterns do not apply to a stream. Those of a profile are meant for its paths.
-    const excludesUnmatched = stream === undefined ? exclusion.unmatched() : [];
-    const found = { excludesUnmatched, skippedRepositories: ownRepository.skipped };
-    const isEncrypted = repository.config.encryption !== undefined;
-    const isDryRun = options.dryRun === true;
-    const result = { snapshot, isDryRun, isEncrypted, summary, parentId: parent?.id, problems, ...counts, ...found };
-    if (isDryRun) return { ...result, snapshotId: undefined };
-    // It may have been deleted: meanwhile, or before, if the listing lags behind. A listing must not decide that.
-    const isUnchanged = options.skipIfUnchanged === true && parent?.wholeTree === snapshot.tree;
-    if (isUnchanged && (await repository.files.exists(snapshotName(parent.id)))) {
-      await continuation.end(repository).catch(unlessBackendError);
-      keepState(repository, opened);
-      return { ...result, snapshotId: undefined };
+    const given = { context, options, repository, startedAt, time, marks, ...sources };
+    try {
+      return await saveOpened(given, await open(given, true));
+    } catch (error) {
+      const opened = error instanceof PackGoneError ? await open(given, false) : undefined;
+      // Where packs are listed anyway, it has vanished just now.
+      if (opened === undefined || repository.groups !== undefined || context.backend.readsAtOnce === 1) throw error;
+      // They are found again.
+      problems.length = 0;
+      return await saveOpened(given, opened);
     }
-    const [committed] = await commitSnapshots(
-      given,
-      chunks,
-      [() => encodeSnapshot(snapshot)],
-      manifestsWithoutCopy(opened),
-    );
-    warnOfOffline(context, chunks.offlinePacks);
-    await continuation.end(repository).catch(unlessBackendError);
-    await refreshCheckpoint(given, chunks);
-    return { ...result, snapshotId: committed!.id };
   });
+}
+
+type Given = Omit<Parameters<typeof storeVerified>[0], 'opened'> & { readonly problems: SourceProblem[] };
+
+async function open({ context, options, repository }: Given, trustsSegments: boolean): Promise<OpenedState> {
+  beginPhase(context.progress, 'opening');
+  const opened = await repository.openState({ offlineIsAbsent: options.storesOffline, trustsSegments });
+  assertCondemnationsReadable(opened.listing.condemned);
+  warnOfDamage(context, opened);
+  return opened;
+}
+
+/** @throws PackGoneError if a pack is gone on which the snapshot relies, after all else was stored */
+async function saveOpened(asked: Given, opened: OpenedState): Promise<BackupResult> {
+  const { context, options, repository, exclusion, ownRepository, problems } = asked;
+  const given = { ...asked, opened };
+  const stored = await storeVerified(given);
+  const { verified, snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
+  warnOfSources(context, tally, ownRepository.skipped);
+  warnOfOrder(given, stored);
+  const { summary } = snapshot;
+  const { continued } = continuation;
+  const { incompleteCount: attributesIncomplete } = attributes;
+  const { reused, offlineBytes, borrowed } = chunks;
+  const counts = {
+    verified,
+    borrowed,
+    removed,
+    filesMoved,
+    reused,
+    offlineBytes,
+    continued,
+    socketCount: tally.socketCount,
+    attributesIncomplete,
+  };
+  // Patterns do not apply to a stream. Those of a profile are meant for its paths.
+  const excludesUnmatched = options.stream === undefined ? exclusion.unmatched() : [];
+  const found = { excludesUnmatched, skippedRepositories: ownRepository.skipped };
+  const isEncrypted = repository.config.encryption !== undefined;
+  const isDryRun = options.dryRun === true;
+  const result = { snapshot, isDryRun, isEncrypted, summary, parentId: parent?.id, problems, ...counts, ...found };
+  if (isDryRun) return { ...result, snapshotId: undefined };
+  // It may have been deleted: meanwhile, or before, if the listing lags behind. A listing must not decide that.
+  const isUnchanged = options.skipIfUnchanged === true && parent?.wholeTree === snapshot.tree;
+  if (isUnchanged && (await repository.files.exists(snapshotName(parent.id)))) {
+    await continuation.end(repository).catch(unlessBackendError);
+    keepState(repository, opened);
+    return { ...result, snapshotId: undefined };
+  }
+  const manifests = [() => encodeSnapshot(snapshot)];
+  const [committed] = await commitSnapshots(given, chunks, manifests, manifestsWithoutCopy(opened));
+  warnOfOffline(context, chunks.offlinePacks);
+  await continuation.end(repository).catch(unlessBackendError);
+  await refreshCheckpoint(given, chunks);
+  return { ...result, snapshotId: committed!.id };
 }
 
 /** @throws UsageError */

@@ -48,17 +48,15 @@ export class FileStore {
 
   /**
    * Returns the content from an earlier backup if the file is unchanged and all its chunks are still known.
-   * `readSinceMs`: when that backup began; by default the parent snapshot.
+   * `readSinceMs`: when that backup began, if that is not the parent snapshot.
    */
-  reuse(
-    metadata: SourceMetadata,
-    previous: TreeEntry | undefined,
-    readSinceMs: number | undefined = this.#parentStartMs,
-  ): KnownFile | undefined {
-    if (previous === undefined || readSinceMs === undefined) return undefined;
-    if (!hasSameContent(previous, metadata, readSinceMs, this.#ignored)) return undefined;
+  reuse(metadata: SourceMetadata, previous: TreeEntry | undefined, readSinceMs?: number): KnownFile | undefined {
+    const sinceMs = readSinceMs ?? this.#parentStartMs;
+    if (previous === undefined || sinceMs === undefined) return undefined;
+    if (!hasSameContent(previous, metadata, sinceMs, this.#ignored)) return undefined;
     // If a chunk was lost or the entry is wrong, the file is read and stored again.
-    return this.#chunks.hasFile(previous.chunkIds, previous.sizeBytes) ? previous : undefined;
+    const isKnown = this.#chunks.hasFile(previous.chunkIds, previous.sizeBytes, readSinceMs === undefined);
+    return isKnown ? previous : undefined;
   }
 
   /** Returns the content that this backup saved under another name of the file (hard link). */

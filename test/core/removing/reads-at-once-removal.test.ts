@@ -194,7 +194,7 @@ test('a repair reads segments and deleted manifests a few at a time, with the sa
 test('a checkpoint whose segments are damaged is compared with a few footers at a time', async () => {
   const slow = await expectSame(
     async ({ repository, opened: { listing } }) => {
-      const state = await repository.readCheckpoint(listing.checkpoints[0]!, new Set(listing.segmentIds));
+      const state = await repository.files.readCheckpoint(listing.checkpoints[0]!, new Set(listing.segmentIds));
       return state?.filter.liveCount;
     },
     await withoutSegments(),

@@ -80,8 +80,8 @@ export const bugs = [
   {
     id: 'OB10',
     file: 'places/objects/object-backend.ts',
-    find: '    await verify?.();\n    if (isNew) await',
-    replace: '    if (isNew) await',
+    find: '    await verify?.();\n    this.#ahead.forget();',
+    replace: '    this.#ahead.forget();',
     tests: OBJECTS,
     note: 'the lock is not verified before an object gets its name',
   },

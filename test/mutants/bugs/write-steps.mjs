@@ -33,11 +33,11 @@ export const bugs = [
     id: 'WO21',
     file: ORDER,
     find: `      await this.takeBackUnless(verify, manifestCopyName(id));
-    }
+    });
     await this.#backend.barrier();
 `,
     replace: `      await this.takeBackUnless(verify, manifestCopyName(id));
-    }
+    });
 `,
     tests: STEPS,
     note: 'copies of manifests are reported as written before they are durable',
@@ -197,28 +197,25 @@ export const bugs = [
   {
     id: 'WO37',
     file: FILES,
-    find: `      await writer.sync();
-      await writer.close();
-      await verify?.();`,
-    replace: `      await writer.close();
-      await verify?.();`,
+    find: '      else await writer.sync();\n',
+    replace: '',
     tests: ['core/backend/file-system-backend'],
     note: 'the bytes of a file are not synced before it gets its name',
   },
   {
     id: 'WO38',
     file: FILES,
-    find: `      await verify?.();
+    find: `      if (!this.isFar) await verify?.();
       await this.#renameInto(name, target, isNew);`,
     replace: `      await this.#renameInto(name, target, isNew);
-      await verify?.();`,
+      if (!this.isFar) await verify?.();`,
     tests: ['core/backend/file-system-backend'],
     note: 'the lock is verified after the name has appeared',
   },
   {
     id: 'WO39',
     file: FILES,
-    find: '    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(target));\n',
+    find: '    if (!this.isFar) this.#markUnsynced(directoryOf(target));\n',
     replace: '',
     tests: ['core/backend/file-system-backend'],
     note: 'new names are never made durable',
@@ -227,9 +224,9 @@ export const bugs = [
     id: 'WO40',
     file: FILES,
     find: `    await this.#renameInto(source, target);
-    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(source));
+    if (!this.isFar) this.#markUnsynced(directoryOf(source));
 `,
-    replace: `    if (!this.areRenamesDurable) this.#markUnsynced(directoryOf(source));
+    replace: `    if (!this.isFar) this.#markUnsynced(directoryOf(source));
     await this.#renameInto(source, target);
 `,
     tests: ['core/backend/file-system-backend'],

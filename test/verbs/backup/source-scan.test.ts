@@ -123,7 +123,15 @@ it('is not needed if a parent snapshot has the same paths, or if no progress is 
   const repository = await makeTestRepository();
   writeFileSync(join(repository.source, 'a'), 'abc');
   const { summary } = await repository.backup();
-  const parent = { id: '', tree: new Uint8Array(), summary, wholeTree: undefined, attributes: undefined, startMs: 0 };
+  const parent = {
+    id: '',
+    tree: new Uint8Array(),
+    summary,
+    wholeTree: undefined,
+    isOwnTree: true,
+    attributes: undefined,
+    startMs: 0,
+  };
   const plan = await planSources([repository.source], '/', () => undefined);
   const scope = { plan, excluded: {}, repositoryPlace: '/' };
   const progress = createProgress();

@@ -15,6 +15,7 @@ import { noUsableKey, wrongPassword } from './key-errors.ts';
 import { listOptional } from '../own-listing.ts';
 import type { SealedConfig } from '../sealed-config.ts';
 import { throwIfAborted } from '../../util/cancellation.ts';
+import { prefetch } from '../../util/prefetch.ts';
 
 /** A key file that cannot be used: it is damaged, belongs to another repository, or needs a newer program. */
 export interface UnusableKey {
@@ -77,7 +78,7 @@ export async function unlock(
   password: Uint8Array,
   { config, first, onUnusable, signal }: UnlockOptions = {},
 ): Promise<Unlocked> {
-  const { usable, unusable } = await readSomeKeys(backend, repositoryId);
+  const { usable, unusable } = await readSomeKeys(backend, repositoryId, first);
   for (const key of unusable) onUnusable?.(key);
   if (usable.length === 0) throw noUsableKey(unusable.map(({ error }) => error));
   const opened: OpenedKey[] = [];
@@ -191,16 +192,22 @@ async function readSomeKeys(...place: Parameters<typeof readKeys>): ReturnType<t
   return found.usable.length + found.unusable.length > 0 ? found : await readKeys(...place);
 }
 
+/** `first`: the id of the key file to read first, if it is there. */
 async function readKeys(
   backend: Backend,
   repositoryId: string,
+  first?: string,
 ): Promise<{ readonly usable: readonly ReadKey[]; readonly unusable: readonly UnusableKey[] }> {
   const usable: ReadKey[] = [];
   const unusable: UnusableKey[] = [];
-  for (const file of await listOptional(backend, KEYS_DIRECTORY)) {
-    const id = baseName(file.name);
+  const files = await listOptional(backend, KEYS_DIRECTORY);
+  const isLater = ({ name }: BackendFile): number => Number(baseName(name) !== first);
+  const read = async (file: BackendFile): Promise<KeyFile> => readKey(backend, file, repositoryId);
+  const sorted = files.toSorted((a, b) => isLater(a) - isLater(b));
+  for await (const [{ name }, reading] of prefetch(sorted, backend.readsAtOnce, read)) {
+    const id = baseName(name);
     try {
-      usable.push({ id, ...(await readKey(backend, file, repositoryId)) });
+      usable.push({ id, ...(await reading) });
     } catch (error) {
       // Another process may have removed it since.
       if (isAbsent(error)) continue;

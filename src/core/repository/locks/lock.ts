@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Backend } from '../../backend/backend.ts';
+import type { Backend, NextReads } from '../../backend/backend.ts';
 import { LOCK_DIRECTORY, findLockConflict, lockedError, lostLockError, unlessDenied } from './lock-conflict.ts';
 import type { LockConflict } from './lock-conflict.ts';
 import { encodeLockName, fitOwner } from './lock-name.ts';
@@ -41,6 +41,8 @@ interface LockOptions {
   /** Called when the wait begins, and again whenever a different holder blocks us. */
   readonly onWait?: ((holder: string) => void) | undefined;
   readonly clock?: LockClock | undefined;
+  /** What is read as soon as there is a lock. */
+  readonly nextReads?: NextReads | undefined;
   /** Aborts the wait with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -162,6 +164,7 @@ class Contender {
   readonly #self: LockOwner;
   readonly #clock: LockClock;
   readonly #watch: HeartbeatWatch;
+  readonly #next: NextReads | undefined;
 
   constructor(backend: Backend, options: LockOptions, clock: LockClock) {
     this.#backend = backend;
@@ -169,6 +172,8 @@ class Contender {
     this.#self = fitOwner(options.owner ?? currentLockOwner());
     this.#clock = clock;
     this.#watch = new HeartbeatWatch(backend);
+    const { nextReads } = options;
+    this.#next = nextReads && { ...nextReads, directories: [LOCK_DIRECTORY, ...(nextReads.directories ?? [])] };
   }
 
   /**
@@ -189,7 +194,7 @@ class Contender {
 
   async #claim(file: LockFile, heldNames: readonly string[]): Promise<LockConflict | undefined> {
     try {
-      await this.#backend.claim(file.name);
+      await this.#backend.claim(file.name, this.#next);
       return await this.#findConflict([...heldNames, file.name]);
     } catch (error) {
       // Report the first error. If the lock file cannot be removed, it is recorded as released.

@@ -5,7 +5,7 @@ import type { Seals } from '../../crypto/seals.ts';
 import type { CopyRules } from '../../format/group-list.ts';
 import type { Group } from '../../groups/group.ts';
 import type { AccessOptions } from '../access.ts';
-import type { MetadataCopyState } from './metadata-copies.ts';
+import type { MetadataCopyState } from './metadata-states.ts';
 import type { DamagedMetadata } from '../metadata-verification.ts';
 import type { GroupChanges } from './group-changes.ts';
 
@@ -89,9 +89,12 @@ async function placeInGroups(
   };
   const copyMetadata: OpenedGroups['copyMetadata'] = async (verify, exactIn, damaged) => {
     if (rules.copies === 1 && exactIn === undefined) return;
-    const { copyMetadata: copy, removeMetadata } = await import('./metadata-copies.ts');
-    // What was copied before is useless once a compaction has removed something that it needs.
-    if (rules.copies === 1) return await removeMetadata(grouped.groups);
+    if (rules.copies === 1) {
+      const { removeMetadata } = await import('./metadata-states.ts');
+      // What was copied before is useless once a compaction has removed something that it needs.
+      return await removeMetadata(grouped.groups);
+    }
+    const { copyMetadata: copy } = await import('./metadata-copies.ts');
     await copy({ own: backend, groups: grouped.groups, repositoryId, packHash, seals, verify, exactIn, damaged });
   };
   const newerSnapshots: OpenedGroups['newerSnapshots'] = async () => {
@@ -100,7 +103,7 @@ async function placeInGroups(
     return await findNewerSnapshots({ backend, seals }, grouped.groups);
   };
   const metadataStates = async (): Promise<ReadonlyMap<string, MetadataCopyState>> => {
-    const { metadataStates: statesOf } = await import('./metadata-copies.ts');
+    const { metadataStates: statesOf } = await import('./metadata-states.ts');
     return await statesOf(backend, grouped.groups);
   };
   const damagedMetadata: OpenedGroups['damagedMetadata'] = async (isRead) => {

@@ -9,6 +9,7 @@ import type { OperationContext } from '../../../src/core/session/context.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { recoverFromGroups } from '../../../src/verbs/group/group-recover.ts';
 import { rewriteSnapshots } from '../../../src/verbs/rewrite/rewrite.ts';
+import { setCopies } from '../../../src/verbs/group/groups.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { fill, keepGrouped, makeGrouped } from '../../support/grouped-repository.ts';
 import type { GroupedRepository } from '../../support/grouped-repository.ts';
@@ -97,6 +98,21 @@ test('what is newer goes if the older state is accepted, and is not missed after
   expect((await check(grouped.context, { readData: true })).findings).toEqual([]);
 });
 
+test('so it is if the older state is from before there were two copies', async () => {
+  const grouped = await makeGrouped(['a', 'b']);
+  fill(grouped, 'one', 1);
+  await grouped.backup();
+  await deleteSnapshots(grouped.context, { selectors: ['latest'], reclaim: false });
+  const id = await rolledBack(ownPlace(grouped), async () => {
+    await setCopies(grouped.context, { copies: 2 });
+    const { snapshotId } = await grouped.backup();
+    await rebalanceGroups(grouped.context);
+    return snapshotId!;
+  });
+  await expect(compact(grouped.context, ALL)).rejects.toMatchObject({ code: 'REFUSED' });
+  await expectRecovered(grouped, id);
+});
+
 test('a snapshot that was brought back in the newer state stays so in the groups, whatever the older state adds', async () => {
   const grouped = await make();
   const [id] = await listed(grouped);
@@ -159,4 +175,38 @@ test('copies that missed how snapshots were reclaimed are not newer', async () =
   await withOutdated(grouped);
   await compact(grouped.context, ALL);
   expect(copiesIn(grouped, 'b', 'snapshots').toSorted()).toEqual((await listed(grouped)).toSorted());
+});
+
+// Few records were replaced, or so many that the numbers do not begin at 1.
+test.each<[string, number, (path: string) => void]>([
+  ['lost', 0, (path) => rmSync(path)],
+  ['damaged', 0, (path) => writeFileSync(path, 'x')],
+  ['lost', 3, (path) => rmSync(path)],
+  ['damaged', 3, (path) => writeFileSync(path, 'x')],
+])(
+  'nor are they if the start of the commit records is %s after %i other deletes, so that a repair goes on',
+  async (_, count, harm) => {
+    const grouped = await make();
+    for (let number = 0; number < count; number += 1) {
+      fill(grouped, `more-${number}`, 4 + number, 20_000);
+      await grouped.backup();
+      await deleteSnapshots(grouped.context, { selectors: ['latest'] });
+    }
+    await withOutdated(grouped);
+    harm(join(ownPlace(grouped), 'index', 'commits'));
+    await repair(grouped.context);
+    await compact(grouped.context, ALL);
+    expect(copiesIn(grouped, 'b', 'snapshots').toSorted()).toEqual((await listed(grouped)).toSorted());
+    expect((await check(grouped.context, { readData: true })).findings).toEqual([]);
+  },
+);
+
+test('a newer snapshot shows also if the start of the commit records is damaged', async () => {
+  const grouped = await make();
+  await deleteSnapshots(grouped.context, { selectors: ['latest'] });
+  fill(grouped, 'three', 3);
+  const id = await rolledBack(ownPlace(grouped), async () => (await grouped.backup()).snapshotId!);
+  writeFileSync(join(ownPlace(grouped), 'index', 'commits'), 'x');
+  await expect(repair(grouped.context)).rejects.toMatchObject({ code: 'REFUSED' });
+  await expectRecovered(grouped, id);
 });

@@ -19,7 +19,14 @@ import { mapConcurrently } from '../../util/map-concurrently.ts';
 import type { DamagedMetadata } from '../metadata-verification.ts';
 import { readNamed } from './named-bytes.ts';
 import { openCopies, unlessItFails } from './opened-copies.ts';
-import { inCopiedSteps, REMOVED_BY_COMPACTION, areSameFiles, listMetadata, readChangeable } from './own-metadata.ts';
+import {
+  inCopiedSteps,
+  REMOVED_BY_COMPACTION,
+  areSameFiles,
+  epochIn,
+  listMetadata,
+  readChangeable,
+} from './own-metadata.ts';
 import type { ListedMetadata } from './own-metadata.ts';
 import { assertSuccessor } from './succession.ts';
 
@@ -55,6 +62,10 @@ export async function copyMetadata(options: CopyOptions): Promise<void> {
   await new MetadataCopying(options).run(online);
 }
 
+/** Why nothing is written to a group. */
+const NEWER_KEY =
+  'its copies of the repository have a newer master key, so the repository is an older state; put the newer one back, or make it again from the groups';
+
 class MetadataCopying {
   readonly #options: CopyOptions;
   #copies: MetadataCopy[] = [];
@@ -71,6 +82,7 @@ class MetadataCopying {
     const states = this.#copies.flatMap(({ state }) => state ?? []);
     const files = await this.#readChangeable();
     assertSuccessor({ location: own.location, files }, states);
+    if (exactIn.length === 0) this.#leaveRotated(epochIn(files));
     const listed = await listMetadata(own);
     const sizes = new Map([...listed.values()].flat().map(({ name, sizeBytes }) => [name, sizeBytes]));
     if (exactIn === REMOVED_BY_COMPACTION) await this.#forgetOtherRecords([...sizes.keys()]);
@@ -81,6 +93,18 @@ class MetadataCopying {
     // After the state: that before it may need a key that a rotation has removed.
     await this.#inEach(async (copy) => this.#removeSurplus(copy, listed, exactIn));
     await this.#writeStates();
+  }
+
+  /**
+   * If an older state was put in the place of the repository, the copies have the only configuration that opens what was
+   * stored since the master key was rotated. They stay as they are until that state is accepted.
+   */
+  #leaveRotated(epoch: number): void {
+    this.#copies = this.#copies.filter(({ group, state }) => {
+      const isNewer = state !== undefined && epochIn(state.files) > epoch;
+      if (isNewer) group.writeFailure ??= NEWER_KEY;
+      return !isNewer;
+    });
   }
 
   /**
@@ -147,15 +171,15 @@ class MetadataCopying {
 
   /**
    * Returns which of these names are of snapshots that were brought back in a newer state than that of the repository.
-   * Without a key, returns all of them, since each may be one.
+   * Without a key, or if a record cannot be read, returns all of them, since each may be one.
    */
   async #newerIn(copy: MetadataCopy, names: readonly string[]): Promise<ReadonlySet<string>> {
     const { own, seals } = this.#options;
     const deleted = names.filter((name) => name === snapshotName(baseName(name)));
     if (deleted.length === 0 || seals === undefined) return new Set(deleted);
     const { newerSnapshotsIn } = await import('./newer-copies.ts');
-    const ids = await newerSnapshotsIn(copy, { backend: own, seals });
-    return new Set(ids.map((id) => snapshotName(id)));
+    const { snapshotIds, unknown } = await newerSnapshotsIn(copy, { backend: own, seals });
+    return new Set(unknown === undefined ? snapshotIds.map((id) => snapshotName(id)) : deleted);
   }
 
   async #removeSurplus(copy: MetadataCopy, listed: ListedMetadata, exactIn: readonly string[]): Promise<void> {

@@ -8,6 +8,7 @@ import type { AccessOptions } from '../access.ts';
 import type { MetadataCopyState } from './metadata-states.ts';
 import type { DamagedMetadata } from '../metadata-verification.ts';
 import type { GroupChanges } from './group-changes.ts';
+import type { NewerState } from './newer-copies.ts';
 
 /** Where the files of a repository are. */
 export interface PlacedPacks {
@@ -26,8 +27,8 @@ interface OpenedGroups {
   shortCount(): number;
   /** By id of a group, whether it has copies of everything small as it is now. */
   readonly metadataStates: () => Promise<ReadonlyMap<string, MetadataCopyState>>;
-  /** By name of a group, the snapshots in its copies that are of a newer state than the repository itself. Only groups with some. */
-  readonly newerSnapshots: () => Promise<ReadonlyMap<string, readonly string[]>>;
+  /** By name of a group, what its copies have of a newer state than the repository itself. Only groups with something. */
+  readonly newerStates: () => Promise<ReadonlyMap<string, NewerState>>;
   /** Verifies the copies of everything small that the repository has, as far as `isRead` says. */
   readonly damagedMetadata: (isRead: (name: string) => boolean) => Promise<DamagedMetadata[]>;
   /** For changes of the list of groups, under an exclusive lock, which `verify` verifies. */
@@ -97,10 +98,11 @@ async function placeInGroups(
     const { copyMetadata: copy } = await import('./metadata-copies.ts');
     await copy({ own: backend, groups: grouped.groups, repositoryId, packHash, seals, verify, exactIn, damaged });
   };
-  const newerSnapshots: OpenedGroups['newerSnapshots'] = async () => {
-    if (rules.copies === 1 || seals === undefined) return new Map();
-    const { findNewerSnapshots } = await import('./newer-copies.ts');
-    return await findNewerSnapshots({ backend, seals }, grouped.groups);
+  const newerStates: OpenedGroups['newerStates'] = async () => {
+    // Also with one copy: an older state may be from before there were two.
+    if (seals === undefined) return new Map();
+    const { findNewerStates } = await import('./newer-copies.ts');
+    return await findNewerStates({ backend, seals }, grouped.groups);
   };
   const metadataStates = async (): Promise<ReadonlyMap<string, MetadataCopyState>> => {
     const { metadataStates: statesOf } = await import('./metadata-states.ts');
@@ -114,7 +116,7 @@ async function placeInGroups(
   const { groups: all } = grouped;
   return {
     backend: grouped,
-    groups: { all, rules, shortCount, metadataStates, newerSnapshots, damagedMetadata, changes, copyMetadata },
+    groups: { all, rules, shortCount, metadataStates, newerStates, damagedMetadata, changes, copyMetadata },
     closePlaced: async () => grouped.close(),
   };
 }

@@ -10,7 +10,7 @@ import type { PasswordSource } from '../../../src/core/session/unlock.ts';
 import type { Notice } from '../../../src/core/session/notices.ts';
 import { check } from '../../../src/verbs/check/check.ts';
 import { recoverFromGroups } from '../../../src/verbs/group/group-recover.ts';
-import { addRepositoryKey } from '../../../src/verbs/key/keys.ts';
+import { addRepositoryKey, changeRepositoryPassword, removeRepositoryKeys } from '../../../src/verbs/key/keys.ts';
 import { rotateMasterKey } from '../../../src/verbs/key/key-rotation.ts';
 import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
 import { OLD, backUp, makeStage } from '../../support/lost-places.ts';
@@ -18,6 +18,8 @@ import type { Stage } from '../../support/lost-places.ts';
 import { KeptTree } from '../../support/kept-tree.ts';
 import { rolledBack } from '../../support/metadata-in-groups.ts';
 import { createPrng } from '../../support/prng.ts';
+import { runLdmHere } from '../../support/run-ldm-here.ts';
+import type { RunLdmResult } from '../../support/run-ldm.ts';
 import { removeTree } from '../../support/temp-directory.ts';
 import { testPassword } from '../../support/test-password.ts';
 
@@ -69,6 +71,8 @@ async function withOlderState(newer: Newer): Promise<OlderState> {
   return { ...older, context: { ...older.context, backend: new LocalBackend(join(older.directory, 'own')) } };
 }
 
+const backUpNewer: Newer = async (stage) => backUp(stage.context, stage);
+
 async function rotateAndBackUp(stage: Stage): Promise<void> {
   await rotateMasterKey(stage.context);
   await backUp(stage.context, stage);
@@ -76,6 +80,11 @@ async function rotateAndBackUp(stage: Stage): Promise<void> {
 
 type Act = (context: OperationContext, otherId: string) => Promise<unknown>;
 
+const CHANGES: readonly [string, Act][] = [
+  ['a rotation', rotateMasterKey],
+  ['a removal of a key', async (context, otherId) => removeRepositoryKeys(context, [otherId])],
+  ['a change of the password', async (context) => changeRepositoryPassword(context, { newPassword: NEW })],
+];
 const compactAll: Act = async (context) => compact(context, { maxUnusedPercent: 0 });
 
 async function expectRecovered(stage: Stage): Promise<void> {
@@ -89,7 +98,16 @@ async function expectRecovered(stage: Stage): Promise<void> {
   expect(findings.filter(({ kind }) => kind !== 'key-unused')).toEqual([]);
 }
 
-test.each([['a compaction', compactAll] as const])(
+test.each(CHANGES)('%s removes nothing while the copies have a newer snapshot', async (_, act) => {
+  const stage = await withOlderState(backUpNewer);
+  const before = copied(stage, 'a', 'keys');
+  const own = readdirSync(join(stage.directory, 'own', 'keys'));
+  await expect(act(stage.context, stage.otherId)).rejects.toMatchObject(REFUSED);
+  expect(copied(stage, 'a', 'keys')).toEqual(before);
+  expect(readdirSync(join(stage.directory, 'own', 'keys'))).toEqual(own);
+});
+
+test.each([...CHANGES, ['a compaction', compactAll] as const])(
   '%s removes nothing while the copies have a newer master key',
   async (_, act) => {
     const stage = await withOlderState(rotateAndBackUp);
@@ -122,7 +140,7 @@ test('what only adds leaves copies with a newer master key as they are, and says
   await expectRecovered(stage);
 });
 
-test.each<[string, Act, PasswordSource?]>([['a compaction', compactAll]])(
+test.each<[string, Act, PasswordSource?]>([CHANGES[0]!, [...CHANGES[2]!, NEW], ['a compaction', compactAll]])(
   '%s goes on if the older state is accepted, and a compaction ends the newer one',
   async (_, act, password = OLD) => {
     const older = await withOlderState(rotateAndBackUp);
@@ -135,3 +153,19 @@ test.each<[string, Act, PasswordSource?]>([['a compaction', compactAll]])(
     await expectRecovered(stage);
   },
 );
+
+test('the commands say what to do, and take the option', async () => {
+  const { directory, otherId } = await withOlderState(backUpNewer);
+  writeFileSync(join(directory, 'new'), 'new password');
+  const env = { LDM_REPOSITORY: join(directory, 'own'), LDM_PASSWORD: 'old password' };
+  for (const args of [
+    ['remove', otherId],
+    ['passwd', '--new-password-file=new'],
+    ['rotate', '--password-file=new'],
+  ]) {
+    const run = async (...more: string[]): Promise<RunLdmResult> =>
+      runLdmHere(['key', ...args, ...more], { cwd: directory, env });
+    expect(await run()).toMatchObject({ code: 1, stderr: expect.stringContaining('--accept-older-state') as string });
+    expect(await run('--accept-older-state')).toMatchObject({ code: 0 });
+  }
+});

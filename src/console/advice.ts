@@ -131,6 +131,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'If somebody has put an older state in its place on purpose, repeat the command with --accept-older-state. If not, put the newer state back, or wait until the listings of the server are right.',
   'recover-or-accept-older-state':
     'An older state may have been put in the place of the repository. Put the newer one back, or make it again in a new directory: `ldm -r NEW group recover GROUP`. If somebody has put the older state there on purpose, repeat the command with --accept-older-state; the next `ldm compact --accept-older-state` removes what is newer from the groups.',
+  'read-copies-or-accept-older-state':
+    'Put right what keeps the copies from being read, and repeat the command. The next backup replaces a damaged state, and `ldm repair --accept-older-state` other damaged files. Use this option only if you know that no older state was put in the place of the repository.',
   'leave-password-out':
     'Nothing was read or written. If you mean this repository, leave the password out, or add --no-encryption if the environment or a profile has one. To encrypt what is in it, see `ldm copy --help`.',
   'list-or-import-key':

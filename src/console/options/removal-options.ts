@@ -8,9 +8,14 @@ export interface RemovalFlags {
 }
 
 export function addRemovalOptions(command: Command): Command {
-  return command
-    .option('--override-append-only', 'do it in an append-only repository, too (see init --append-only)')
-    .option('--accept-older-state', 'do it although there is, or may be, a newer state of the repository');
+  return addOlderStateOption(
+    command.option('--override-append-only', 'do it in an append-only repository, too (see init --append-only)'),
+  );
+}
+
+/** For changes of keys, which also remove keys from the copies in groups. */
+export function addOlderStateOption(command: Command): Command {
+  return command.option('--accept-older-state', 'do it although there is, or may be, a newer state of the repository');
 }
 
 /** Adds to the context of an operation what the user overrides. */

@@ -17,16 +17,16 @@ export class MetadataCopy {
   /** The names of all states, the newest first. */
   #stateNames: readonly string[];
   #state: MetadataState | undefined;
+  /** Why the newest state cannot be read. Undefined if it can, or there is none. */
+  readonly stateProblem: string | undefined;
   #hasChanged = false;
 
-  private constructor(
-    group: Group,
-    found: { sizes: Map<string, number>; stateNames: string[]; state: MetadataState | undefined },
-  ) {
+  private constructor(group: Group, found: { sizes: Map<string, number>; stateNames: string[] } & NewestState) {
     this.group = group;
     this.#sizes = found.sizes;
     this.#stateNames = found.stateNames;
     this.#state = found.state;
+    this.stateProblem = found.problem;
   }
 
   /** Lists what is in a group. A group without copies has no state. */
@@ -39,7 +39,7 @@ export class MetadataCopy {
       if (parseStateName(inner) !== undefined) stateNames.unshift(inner);
       else if (isOwnName(inner)) sizes.set(inner, sizeBytes);
     }
-    return new MetadataCopy(group, { sizes, stateNames, state: await readNewest(group, stateNames) });
+    return new MetadataCopy(group, { sizes, stateNames, ...(await readNewest(group, stateNames)) });
   }
 
   /** The sizes of the files, by name. */
@@ -118,16 +118,26 @@ export class MetadataCopy {
   }
 }
 
+interface NewestState {
+  readonly state: MetadataState | undefined;
+  /** Why there may be a newer one. */
+  readonly problem: string | undefined;
+}
+
 /** A state that is damaged does not count: an earlier one may be there still. */
-async function readNewest(group: Group, names: readonly string[]): Promise<MetadataState | undefined> {
+async function readNewest(group: Group, names: readonly string[]): Promise<NewestState> {
+  let problem: string | undefined;
   for (const name of names.map((each) => `${METADATA_DIRECTORY}/${each}`)) {
     try {
-      return await group.run(async (backend) =>
+      const state = await group.run(async (backend) =>
         readSurely(backend, name, async (from) => decodeMetadataState(await from.read(name), name)),
       );
+      return { state, problem };
     } catch (error) {
       if (isOffline(error) || (!isDamage(error) && !isAbsent(error))) throw error;
+      // Another command that runs may have replaced it.
+      if (!isAbsent(error)) problem ??= error.message;
     }
   }
-  return undefined;
+  return { state: undefined, problem };
 }

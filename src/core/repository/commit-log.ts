@@ -49,6 +49,8 @@ class LogReading implements CommitLog {
   readonly #place: FilePlace;
   readonly #listed: readonly number[];
   readonly #found: Set<number>;
+  /** The highest number of a record that takes the place of all before it; 0 if there is none. */
+  #lastWhole = 0;
 
   constructor(place: FilePlace, listed: readonly number[]) {
     this.#place = place;
@@ -67,7 +69,11 @@ class LogReading implements CommitLog {
     const strays = this.#listed.filter((number) => number > this.end);
     // A hostile client may have added these. Their ids are looked up, but they never replace other records.
     await this.#readAll(strays, true);
-    if (first === 0 && strays.length > 0) this.#miss(COMMITS_NAME);
+    if (first === 0 && strays.length > 0) {
+      this.#miss(COMMITS_NAME);
+      // Otherwise, the next record would have a number that was used before.
+      if (this.#lastWhole > 0) await this.#findEnd((this.start = this.#lastWhole));
+    }
     if (first > 0 && !this.#found.has(first)) this.#miss(commitName(first));
   }
 
@@ -101,7 +107,11 @@ class LogReading implements CommitLog {
         }
         this.#found.add(number);
         for (const id of record.snapshotIds) this.snapshotIds.add(id);
-        if (record.isWhole && !areStrays) return;
+        if (!record.isWhole) continue;
+        this.#lastWhole = Math.max(this.#lastWhole, number);
+        if (areStrays) continue;
+        this.start = number;
+        return;
       } catch (error) {
         if (!isDamage(error)) throw error;
         this.#found.add(number);

@@ -23,8 +23,8 @@ export interface OperationContext
   /** Changes even an append-only repository. */
   readonly overridesAppendOnly?: boolean | undefined;
   /**
-   * Removes something even if this machine has seen a newer state of the repository, and forgets that state. `once`: does
-   * not forget it.
+   * Removes something even if this machine has seen a newer state of the repository, or copies in its groups may be newer,
+   * and forgets that state. `once`: does not forget it.
    */
   readonly acceptsOlderState?: boolean | 'once' | undefined;
   /** Remembers repositories. Default: nothing is remembered. */

@@ -211,23 +211,6 @@ function olderStateError(): RefusedError {
   );
 }
 
-/**
- * What a machine remembers is not all that shows an older state: the copies in groups may be newer than the place of the
- * repository. Any command that could remove something there, or the packs that these snapshots need, must not go on.
- * @throws RefusedError
- */
-export async function assertNotOlderThanGroups({ groups }: Pick<Repository, 'groups'>): Promise<void> {
-  const newer = (await groups?.newerSnapshots()) ?? new Map<string, readonly string[]>();
-  if (newer.size === 0) return;
-  const ids = new Set([...newer.values()].flat());
-  const names = [...newer.keys()].join(', ');
-  const snapshots = ids.size === 1 ? 'a snapshot' : `${ids.size} snapshots`;
-  throw new RefusedError(
-    `the repository is older than the copies of it in ${newer.size === 1 ? 'the group' : 'the groups'} ${names}, which have ${snapshots} that it lacks; nothing was removed`,
-    { advice: { code: 'recover-or-accept-older-state' } },
-  );
-}
-
 /** Returns the times of snapshots; undefined if a manifest cannot be read, or if they are too many. */
 async function timesOf(files: RepositoryFiles, ids: readonly string[]): Promise<Map<string, string | undefined>> {
   const times = new Map<string, string | undefined>(ids.map((id) => [id, undefined]));

@@ -16,7 +16,8 @@ import { groupReporter } from './group-reporter.ts';
 import { assertPermitted, mayRemove } from './permissions.ts';
 import type { Access } from './permissions.ts';
 import { assertNotReplaced, memoryKey, rememberEncrypted, withRecovery } from './repository-memory.ts';
-import { RepositoryWatch, assertNotOlderThanGroups } from './repository-watch.ts';
+import { assertNotOlderThanGroups } from './newer-groups.ts';
+import { RepositoryWatch } from './repository-watch.ts';
 import { assertPasswordUsed, unlockerOf } from './unlock.ts';
 
 /**

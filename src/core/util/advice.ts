@@ -79,6 +79,7 @@ export type AdviceCode =
   | 'override-append-only'
   | 'accept-older-state'
   | 'recover-or-accept-older-state'
+  | 'read-copies-or-accept-older-state'
   | 'leave-password-out'
   | 'accept-plain-destination'
   | 'import-key'

@@ -3,7 +3,7 @@ import { assertArgument, assertArguments, assertContext, type OptionKinds } from
 import { UsageError } from '../../core/errors.ts';
 import { RefusedError } from '../../core/errors.ts';
 import type { KeyRole } from '../../core/format/key-file.ts';
-import type { KeyListing } from '../../core/repository/keys/key-files.ts';
+import type { KeyListing, OpenedKey } from '../../core/repository/keys/key-files.ts';
 import { KeyStore } from '../../core/repository/keys/key-store.ts';
 import type { KeyChanges } from '../../core/repository/keys/key-store.ts';
 import { accessOptions } from '../../core/session/session.ts';
@@ -12,6 +12,7 @@ import type { PasswordSource } from '../../core/session/unlock.ts';
 import { assertNotReplaced, rememberEncrypted } from '../../core/session/repository-memory.ts';
 import { assertFullRole, withNewPassword, withUnlocked } from '../../core/session/unlock.ts';
 import { groupReporter } from '../../core/session/group-reporter.ts';
+import { assertNotOlderThanGroups } from '../../core/session/newer-groups.ts';
 
 export type { KeyListing, ListedKey, UnusableKey } from '../../core/repository/keys/key-files.ts';
 export type { KeyRole } from '../../core/format/key-file.ts';
@@ -50,7 +51,7 @@ export async function openKeys(context: OperationContext): Promise<KeyStore> {
  */
 export async function changeKeys<T>(
   context: OperationContext,
-  { mode, opened }: { readonly mode: 'shared' | 'exclusive'; readonly opened: readonly { readonly id: string }[] },
+  { mode, opened }: { readonly mode: 'shared' | 'exclusive'; readonly opened: readonly OpenedKey[] },
   work: (changes: KeyChanges) => Promise<T>,
 ): Promise<T> {
   const store = await KeyStore.open(accessOptions(context, mode));
@@ -60,7 +61,10 @@ export async function changeKeys<T>(
     await assertPresent(changes, opened);
     return await work(changes);
   };
-  return await store.change(mode, workUnlessRemoved, {
+  return await store.change({ mode, opened }, workUnlessRemoved, {
+    permit: async (placed) => {
+      if ((context.acceptsOlderState ?? false) === false) await assertNotOlderThanGroups(placed);
+    },
     onUnreleased: (error) =>
       context.onNotice?.({ kind: 'lock-not-released', reason: error instanceof Error ? error.message : String(error) }),
     // A key that was removed is still in a group that cannot be reached.

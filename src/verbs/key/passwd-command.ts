@@ -3,6 +3,8 @@ import type { CommandRunner } from '../../console/command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
 import { addNewPasswordOptions } from '../../console/options/new-key-options.ts';
+import { addOlderStateOption, overriding } from '../../console/options/removal-options.ts';
+import type { RemovalFlags } from '../../console/options/removal-options.ts';
 import type { NewPasswordFlags } from '../../console/session.ts';
 
 const DETAILS = `
@@ -11,7 +13,7 @@ the master key with it.`;
 
 export function defineKeyPasswd(group: Command, runner: CommandRunner): void {
   const command = group.command('passwd').description('Change the password.');
-  addNewPasswordOptions(command, 'ask on the terminal')
+  addOlderStateOption(addNewPasswordOptions(command, 'ask on the terminal'))
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',
@@ -24,13 +26,14 @@ export function defineKeyPasswd(group: Command, runner: CommandRunner): void {
       }),
     )
     .action(
-      runner.inSession(async (session, flags: NewPasswordFlags) => {
+      runner.inSession(async (session, flags: NewPasswordFlags & RemovalFlags) => {
         const [{ changeRepositoryPassword }, { reportChangedPassword }] = await Promise.all([
           import('./keys.ts'),
           import('./report.ts'),
         ]);
         const newPassword = session.newPassword(flags);
-        reportChangedPassword(session.output, await changeRepositoryPassword(session.context, { newPassword }));
+        const context = overriding(session.context, flags);
+        reportChangedPassword(session.output, await changeRepositoryPassword(context, { newPassword }));
         return EXIT_SUCCESS;
       }),
     );

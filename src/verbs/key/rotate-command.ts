@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import type { CommandRunner } from '../../console/command-runner.ts';
 import { EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../console/options/help-footer.ts';
+import { addOlderStateOption, overriding } from '../../console/options/removal-options.ts';
+import type { RemovalFlags } from '../../console/options/removal-options.ts';
 
 const DETAILS = `
 Use this if somebody has obtained the master key, or a copy of a key file and its password. From now on, everything new is
@@ -15,9 +17,7 @@ Files are cut into chunks, and chunks are named, with keys that stay the same: d
 command is interrupted, the given password still opens the repository; run the command again.`;
 
 export function defineKeyRotate(group: Command, runner: CommandRunner): void {
-  group
-    .command('rotate')
-    .description('Replace the master key. Removes all other keys.')
+  addOlderStateOption(group.command('rotate').description('Replace the master key. Removes all other keys.'))
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',
@@ -30,12 +30,12 @@ export function defineKeyRotate(group: Command, runner: CommandRunner): void {
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }) => {
+      runner.inSession(async ({ context, output }, flags: RemovalFlags) => {
         const [{ rotateMasterKey }, { reportRotation }] = await Promise.all([
           import('./key-rotation.ts'),
           import('./report.ts'),
         ]);
-        reportRotation(output, await rotateMasterKey(context));
+        reportRotation(output, await rotateMasterKey(overriding(context, flags)));
         return EXIT_SUCCESS;
       }),
     );

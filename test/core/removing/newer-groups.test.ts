@@ -1,4 +1,4 @@
-import { cpSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -7,12 +7,13 @@ import { compact } from '../../../src/core/removing/compact.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../../src/core/removing/delete.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
 import { check } from '../../../src/verbs/check/check.ts';
+import { recoverFromGroups } from '../../../src/verbs/group/group-recover.ts';
 import { rewriteSnapshots } from '../../../src/verbs/rewrite/rewrite.ts';
+import { setCopies } from '../../../src/verbs/group/groups.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { fill, keepGrouped, makeGrouped } from '../../support/grouped-repository.ts';
 import type { GroupedRepository } from '../../support/grouped-repository.ts';
-import { copiesIn, ownPlace, recover } from '../../support/metadata-in-groups.ts';
-import { memoryDirectory } from '../../support/temp-directory.ts';
+import { copiesIn, ownPlace, recover, rolledBack } from '../../support/metadata-in-groups.ts';
 
 // Yesterday's state in the repository's own place, and today's in its groups.
 
@@ -31,21 +32,11 @@ async function listed({ context }: GroupedRepository): Promise<string[]> {
   return (await context.backend.list('snapshots')).map(({ name }) => name.slice('snapshots/'.length));
 }
 
-/** Keeps the own place, runs `change`, and puts the place back. */
-async function rolledBack<T>(grouped: GroupedRepository, change: () => Promise<T>): Promise<T> {
-  const yesterday = memoryDirectory();
-  cpSync(ownPlace(grouped), yesterday, { recursive: true, preserveTimestamps: true });
-  const result = await change();
-  rmSync(ownPlace(grouped), { recursive: true });
-  cpSync(yesterday, ownPlace(grouped), { recursive: true, preserveTimestamps: true });
-  return result;
-}
-
 /** A new snapshot needs only chunks that belong to deleted ones in the older state, so it has written no pack of data. */
 async function withNewer(grouped: GroupedRepository): Promise<string> {
   const [first, second] = await listed(grouped);
   await deleteSnapshots(grouped.context, { selectors: [first!, second!], reclaim: false });
-  return await rolledBack(grouped, async () => (await grouped.backup()).snapshotId!);
+  return await rolledBack(ownPlace(grouped), async () => (await grouped.backup()).snapshotId!);
 }
 
 async function expectRecovered(grouped: GroupedRepository, id: string): Promise<void> {
@@ -90,7 +81,7 @@ test.each([1, 2, 3])('so it is after the older state was used for %i other backu
 test('so it is after a record of the older state that has another size than that of the newer one', async () => {
   const grouped = await make();
   fill(grouped, 'three', 3);
-  const id = await rolledBack(grouped, async () => (await grouped.backup()).snapshotId!);
+  const id = await rolledBack(ownPlace(grouped), async () => (await grouped.backup()).snapshotId!);
   await rewriteSnapshots(grouped.context, { selectors: await listed(grouped), newHost: 'other' });
   await expect(compact(grouped.context, ALL)).rejects.toMatchObject({ code: 'REFUSED' });
   await expectRecovered(grouped, id);
@@ -107,28 +98,115 @@ test('what is newer goes if the older state is accepted, and is not missed after
   expect((await check(grouped.context, { readData: true })).findings).toEqual([]);
 });
 
+test('so it is if the older state is from before there were two copies', async () => {
+  const grouped = await makeGrouped(['a', 'b']);
+  fill(grouped, 'one', 1);
+  await grouped.backup();
+  await deleteSnapshots(grouped.context, { selectors: ['latest'], reclaim: false });
+  const id = await rolledBack(ownPlace(grouped), async () => {
+    await setCopies(grouped.context, { copies: 2 });
+    const { snapshotId } = await grouped.backup();
+    await rebalanceGroups(grouped.context);
+    return snapshotId!;
+  });
+  await expect(compact(grouped.context, ALL)).rejects.toMatchObject({ code: 'REFUSED' });
+  await expectRecovered(grouped, id);
+});
+
 test('a snapshot that was brought back in the newer state stays so in the groups, whatever the older state adds', async () => {
   const grouped = await make();
   const [id] = await listed(grouped);
   await deleteSnapshots(grouped.context, { selectors: [id!], reclaim: false });
-  await rolledBack(grouped, async () => undeleteSnapshots(grouped.context, { selectors: [id!] }));
+  await rolledBack(ownPlace(grouped), async () => undeleteSnapshots(grouped.context, { selectors: [id!] }));
   fill(grouped, 'three', 3);
   await grouped.backup();
   await expectRecovered(grouped, id!);
 });
 
+/** Both states have a record with the same number and size. */
+async function withOtherRecords(grouped: GroupedRepository): Promise<void> {
+  await rolledBack(ownPlace(grouped), async () => {
+    fill(grouped, 'three', 3);
+    await grouped.backup();
+  });
+  fill(grouped, 'four', 4);
+  await grouped.backup();
+}
+
+test('the copies of an accepted older state have no commit record of the newer one', async () => {
+  const grouped = await make();
+  await withOtherRecords(grouped);
+  await compact({ ...grouped.context, acceptsOlderState: true });
+  await recover(grouped, 'a');
+  expect((await check(grouped.context, { readData: true })).findings).toEqual([]);
+  await compact(grouped.context);
+});
+
+test('a recovery replaces a commit record that an interrupted one of another state has left', async () => {
+  const grouped = await make();
+  await withOtherRecords(grouped);
+  const name = join('index', 'commit-000000000003');
+  const other = readFileSync(join(ownPlace(grouped), name));
+  const copied = readFileSync(join(grouped.place('a'), 'metadata', name));
+  expect(copied.length).toBe(other.length);
+  expect(copied).not.toEqual(other);
+  await recover(grouped, 'a');
+  rmSync(ownPlace(grouped), { recursive: true });
+  mkdirSync(join(ownPlace(grouped), 'index'), { recursive: true });
+  writeFileSync(join(ownPlace(grouped), name), other);
+  await recoverFromGroups(grouped.context, [grouped.place('a')]);
+  expect(readFileSync(join(ownPlace(grouped), name))).toEqual(copied);
+});
+
+/** The copies in `b` are from before a snapshot was reclaimed. */
+async function withOutdated(grouped: GroupedRepository): Promise<string> {
+  const [id] = await listed(grouped);
+  await rolledBack(join(grouped.place('b'), 'metadata'), async () => {
+    await deleteSnapshots(grouped.context, { selectors: [id!] });
+    fill(grouped, 'three', 3);
+    await grouped.backup();
+  });
+  expect(copiesIn(grouped, 'b', 'snapshots')).toContain(id);
+  return id!;
+}
+
 test('copies that missed how snapshots were reclaimed are not newer', async () => {
   const grouped = await make();
-  const [id] = await listed(grouped);
-  const stale = memoryDirectory();
-  const metadata = join(grouped.place('b'), 'metadata');
-  cpSync(metadata, stale, { recursive: true, preserveTimestamps: true });
-  await deleteSnapshots(grouped.context, { selectors: [id!] });
-  fill(grouped, 'three', 3);
-  await grouped.backup();
-  rmSync(metadata, { recursive: true });
-  cpSync(stale, metadata, { recursive: true, preserveTimestamps: true });
-  expect(copiesIn(grouped, 'b', 'snapshots')).toContain(id);
+  await withOutdated(grouped);
   await compact(grouped.context, ALL);
   expect(copiesIn(grouped, 'b', 'snapshots').toSorted()).toEqual((await listed(grouped)).toSorted());
+});
+
+// Few records were replaced, or so many that the numbers do not begin at 1.
+test.each<[string, number, (path: string) => void]>([
+  ['lost', 0, (path) => rmSync(path)],
+  ['damaged', 0, (path) => writeFileSync(path, 'x')],
+  ['lost', 3, (path) => rmSync(path)],
+  ['damaged', 3, (path) => writeFileSync(path, 'x')],
+])(
+  'nor are they if the start of the commit records is %s after %i other deletes, so that a repair goes on',
+  async (_, count, harm) => {
+    const grouped = await make();
+    for (let number = 0; number < count; number += 1) {
+      fill(grouped, `more-${number}`, 4 + number, 20_000);
+      await grouped.backup();
+      await deleteSnapshots(grouped.context, { selectors: ['latest'] });
+    }
+    await withOutdated(grouped);
+    harm(join(ownPlace(grouped), 'index', 'commits'));
+    await repair(grouped.context);
+    await compact(grouped.context, ALL);
+    expect(copiesIn(grouped, 'b', 'snapshots').toSorted()).toEqual((await listed(grouped)).toSorted());
+    expect((await check(grouped.context, { readData: true })).findings).toEqual([]);
+  },
+);
+
+test('a newer snapshot shows also if the start of the commit records is damaged', async () => {
+  const grouped = await make();
+  await deleteSnapshots(grouped.context, { selectors: ['latest'] });
+  fill(grouped, 'three', 3);
+  const id = await rolledBack(ownPlace(grouped), async () => (await grouped.backup()).snapshotId!);
+  writeFileSync(join(ownPlace(grouped), 'index', 'commits'), 'x');
+  await expect(repair(grouped.context)).rejects.toMatchObject({ code: 'REFUSED' });
+  await expectRecovered(grouped, id);
 });

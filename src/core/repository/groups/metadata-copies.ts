@@ -1,9 +1,6 @@
-import type { ObjectReader } from '../../backend/backend.ts';
 import type { Backend, Verify } from '../../backend/backend.ts';
-import { readSurely } from '../../backend/sure-reading.ts';
 import type { PackHash } from '../../crypto/pack-digest.ts';
 import type { Seals } from '../../crypto/seals.ts';
-import { isAbsent, isDamage } from '../../errors.ts';
 import {
   CONFIG_COPY_NAME,
   CONFIG_NAME,
@@ -20,9 +17,16 @@ import { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { wallClockMs } from '../../util/clock.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import type { DamagedMetadata } from '../metadata-verification.ts';
-import { assertNamed } from './named-bytes.ts';
+import { readNamed } from './named-bytes.ts';
 import { openCopies, unlessItFails } from './opened-copies.ts';
-import { inCopiedSteps, REMOVED_BY_COMPACTION, areSameFiles, listMetadata, readChangeable } from './own-metadata.ts';
+import {
+  inCopiedSteps,
+  REMOVED_BY_COMPACTION,
+  areSameFiles,
+  epochIn,
+  listMetadata,
+  readChangeable,
+} from './own-metadata.ts';
 import type { ListedMetadata } from './own-metadata.ts';
 import { assertSuccessor } from './succession.ts';
 
@@ -58,35 +62,9 @@ export async function copyMetadata(options: CopyOptions): Promise<void> {
   await new MetadataCopying(options).run(online);
 }
 
-/** Whether a group has copies of everything, or lacks something, or has none. */
-export type MetadataCopyState = 'current' | 'outdated' | 'none';
-
-/** By id, of those that can be reached. `own`: the place of the repository, without its groups. */
-export async function metadataStates(
-  own: ObjectReader,
-  groups: readonly Group[],
-): Promise<Map<string, MetadataCopyState>> {
-  const files = await readChangeable(own);
-  const listed = [...(await listMetadata(own)).values()].flat();
-  const copies = await openCopies(groups);
-  const stateOf = ({ state, sizes, newestNumber }: MetadataCopy): MetadataCopyState => {
-    if (newestNumber === 0) return 'none';
-    const isCurrent = state !== undefined && areSameFiles(withoutRecoveries(state.files), withoutRecoveries(files));
-    return isCurrent && listed.every(({ name, sizeBytes }) => sizes.get(name) === sizeBytes) ? 'current' : 'outdated';
-  };
-  return new Map(copies.map((copy) => [copy.group.id, stateOf(copy)]));
-}
-
-/** What a repository was just made again from is not outdated. */
-function withoutRecoveries(files: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
-  return new Map([...files].filter(([name]) => name !== RECOVERIES_NAME));
-}
-
-/** Removes what was copied to the groups that can be reached. */
-export async function removeMetadata(groups: readonly Group[]): Promise<void> {
-  for (const group of groups.filter(({ isOnline }) => isOnline))
-    await unlessItFails(group, async () => (await MetadataCopy.open(group)).removeAll());
-}
+/** Why nothing is written to a group. */
+const NEWER_KEY =
+  'its copies of the repository have a newer master key, so the repository is an older state; put the newer one back, or make it again from the groups';
 
 class MetadataCopying {
   readonly #options: CopyOptions;
@@ -102,9 +80,12 @@ class MetadataCopying {
     for (const copy of this.#copies)
       for (const { name } of damaged.filter(({ group }) => group === copy.group)) copy.forget(name);
     const states = this.#copies.flatMap(({ state }) => state ?? []);
-    assertSuccessor({ location: own.location, files: await this.#readChangeable() }, states);
+    const files = await this.#readChangeable();
+    assertSuccessor({ location: own.location, files }, states);
+    if (exactIn.length === 0) this.#leaveRotated(epochIn(files));
     const listed = await listMetadata(own);
     const sizes = new Map([...listed.values()].flat().map(({ name, sizeBytes }) => [name, sizeBytes]));
+    if (exactIn === REMOVED_BY_COMPACTION) await this.#forgetOtherRecords([...sizes.keys()]);
     for (const names of inCopiedSteps([...sizes.keys()])) await this.#copyStep(names, sizes);
     await this.#inEach(async (copy) => this.#followMoves(copy, listed));
     await this.#writeStates();
@@ -112,6 +93,34 @@ class MetadataCopying {
     // After the state: that before it may need a key that a rotation has removed.
     await this.#inEach(async (copy) => this.#removeSurplus(copy, listed, exactIn));
     await this.#writeStates();
+  }
+
+  /**
+   * If an older state was put in the place of the repository, the copies have the only configuration that opens what was
+   * stored since the master key was rotated. They stay as they are until that state is accepted.
+   */
+  #leaveRotated(epoch: number): void {
+    this.#copies = this.#copies.filter(({ group, state }) => {
+      const isNewer = state !== undefined && epochIn(state.files) > epoch;
+      if (isNewer) group.writeFailure ??= NEWER_KEY;
+      return !isNewer;
+    });
+  }
+
+  /**
+   * The names of all other files say what is in them. A commit record of another state with the same number may even have
+   * the same size, and would call snapshots lost. After a compaction, there are only a few.
+   */
+  async #forgetOtherRecords(names: readonly string[]): Promise<void> {
+    const { own, packHash } = this.#options;
+    for (const name of names.filter((each) => isCommitName(each))) {
+      const bytes = await readNamed(own, name, packHash);
+      if (bytes === undefined) continue;
+      await this.#inEach(async (copy) => {
+        if (!copy.sizes.has(name)) return;
+        if (!(await copy.read(name, (copied) => Buffer.compare(copied, bytes) === 0))) copy.forget(name);
+      });
+    }
   }
 
   async #copyStep(names: readonly string[], sizes: ReadonlyMap<string, number>): Promise<void> {
@@ -134,13 +143,8 @@ class MetadataCopying {
   /** What is damaged is not copied: a copy may have a good one. What is gone, others have removed. */
   async #copyFile(name: string, sizeBytes?: number): Promise<void> {
     const { own, packHash, verify } = this.#options;
-    let bytes: Uint8Array;
-    try {
-      bytes = await readSurely(own, name, async (from) => assertNamed(name, await from.read(name), packHash));
-    } catch (error) {
-      if (isAbsent(error) || isDamage(error)) return;
-      throw error;
-    }
+    const bytes = await readNamed(own, name, packHash);
+    if (bytes === undefined) return;
     const lacking = this.#copies.filter((copy) => this.#isLacking(copy, name, sizeBytes));
     await this.#inEach(async (copy) => copy.write(name, bytes, verify), lacking);
   }
@@ -167,15 +171,15 @@ class MetadataCopying {
 
   /**
    * Returns which of these names are of snapshots that were brought back in a newer state than that of the repository.
-   * Without a key, returns all of them, since each may be one.
+   * Without a key, or if a record cannot be read, returns all of them, since each may be one.
    */
   async #newerIn(copy: MetadataCopy, names: readonly string[]): Promise<ReadonlySet<string>> {
     const { own, seals } = this.#options;
     const deleted = names.filter((name) => name === snapshotName(baseName(name)));
     if (deleted.length === 0 || seals === undefined) return new Set(deleted);
     const { newerSnapshotsIn } = await import('./newer-copies.ts');
-    const ids = await newerSnapshotsIn(copy, { backend: own, seals });
-    return new Set(ids.map((id) => snapshotName(id)));
+    const { snapshotIds, unknown } = await newerSnapshotsIn(copy, { backend: own, seals });
+    return new Set(unknown === undefined ? snapshotIds.map((id) => snapshotName(id)) : deleted);
   }
 
   async #removeSurplus(copy: MetadataCopy, listed: ListedMetadata, exactIn: readonly string[]): Promise<void> {

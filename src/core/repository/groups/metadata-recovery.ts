@@ -4,7 +4,14 @@ import { BackendError, CorruptDataError } from '../../errors.ts';
 import { decodeConfigHead } from '../../format/config.ts';
 import type { ConfigHead } from '../../format/config.ts';
 import { randomBytes } from 'node:crypto';
-import { CONFIG_COPY_NAME, CONFIG_NAME, RECOVERIES_NAME, directoriesOf, directoryOf } from '../../format/layout.ts';
+import {
+  CONFIG_COPY_NAME,
+  CONFIG_NAME,
+  RECOVERIES_NAME,
+  directoriesOf,
+  directoryOf,
+  isCommitName,
+} from '../../format/layout.ts';
 import { CHANGEABLE_NAMES } from '../../format/metadata-state.ts';
 import { encodeRecoveries, recoveriesIn } from '../../format/recoveries.ts';
 import type { MetadataCopy } from '../../groups/metadata-copy.ts';
@@ -109,8 +116,8 @@ class Recovery {
       return;
     }
     this.#bytes += bytes.length;
-    // An interrupted recovery has left it. Files appear whole.
-    if ((await this.#backend.sizeOf(name)) === sizeBytes) return;
+    // An interrupted recovery has left it. Files appear whole. Commit records of other states have the same names.
+    if (!isCommitName(name) && (await this.#backend.sizeOf(name)) === sizeBytes) return;
     await this.#backend.publish(name, bytes, this.#verify);
   }
 

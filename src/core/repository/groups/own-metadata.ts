@@ -1,6 +1,8 @@
 import type { ObjectReader } from '../../backend/backend.ts';
 import type { BackendFile } from '../../backend/backend.ts';
 import { isAbsent, isDamage } from '../../errors.ts';
+import { epochOfEnvelope } from '../../crypto/envelope.ts';
+import { decodeConfigHead, sealedPartOf } from '../../format/config.ts';
 import { MAX_CONFIG_BYTES } from '../../format/constants.ts';
 import { parseChecked } from '../../format/json-reader.ts';
 import {
@@ -92,6 +94,20 @@ export async function readChangeable(own: ObjectReader): Promise<Map<string, Uin
     }
   }
   return files;
+}
+
+/** Returns the epoch of the newest master key of the configuration among these files; 0 if it is not encrypted or damaged. */
+export function epochIn(files: ReadonlyMap<string, Uint8Array>): number {
+  const epochs = [CONFIG_NAME, CONFIG_COPY_NAME].map((name) => {
+    const bytes = files.get(name);
+    try {
+      return bytes !== undefined && decodeConfigHead(bytes).isEncrypted ? epochOfEnvelope(sealedPartOf(bytes)) : 0;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      return 0;
+    }
+  });
+  return Math.max(...epochs);
 }
 
 /** Whether two maps have the same files with the same bytes. */

@@ -5,9 +5,10 @@ import type { Seals } from '../../crypto/seals.ts';
 import type { CopyRules } from '../../format/group-list.ts';
 import type { Group } from '../../groups/group.ts';
 import type { AccessOptions } from '../access.ts';
-import type { MetadataCopyState } from './metadata-copies.ts';
+import type { MetadataCopyState } from './metadata-states.ts';
 import type { DamagedMetadata } from '../metadata-verification.ts';
 import type { GroupChanges } from './group-changes.ts';
+import type { NewerState } from './newer-copies.ts';
 
 /** Where the files of a repository are. */
 export interface PlacedPacks {
@@ -26,8 +27,8 @@ interface OpenedGroups {
   shortCount(): number;
   /** By id of a group, whether it has copies of everything small as it is now. */
   readonly metadataStates: () => Promise<ReadonlyMap<string, MetadataCopyState>>;
-  /** By name of a group, the snapshots in its copies that are of a newer state than the repository itself. Only groups with some. */
-  readonly newerSnapshots: () => Promise<ReadonlyMap<string, readonly string[]>>;
+  /** By name of a group, what its copies have of a newer state than the repository itself. Only groups with something. */
+  readonly newerStates: () => Promise<ReadonlyMap<string, NewerState>>;
   /** Verifies the copies of everything small that the repository has, as far as `isRead` says. */
   readonly damagedMetadata: (isRead: (name: string) => boolean) => Promise<DamagedMetadata[]>;
   /** For changes of the list of groups, under an exclusive lock, which `verify` verifies. */
@@ -89,18 +90,22 @@ async function placeInGroups(
   };
   const copyMetadata: OpenedGroups['copyMetadata'] = async (verify, exactIn, damaged) => {
     if (rules.copies === 1 && exactIn === undefined) return;
-    const { copyMetadata: copy, removeMetadata } = await import('./metadata-copies.ts');
-    // What was copied before is useless once a compaction has removed something that it needs.
-    if (rules.copies === 1) return await removeMetadata(grouped.groups);
+    if (rules.copies === 1) {
+      const { removeMetadata } = await import('./metadata-states.ts');
+      // What was copied before is useless once a compaction has removed something that it needs.
+      return await removeMetadata(grouped.groups);
+    }
+    const { copyMetadata: copy } = await import('./metadata-copies.ts');
     await copy({ own: backend, groups: grouped.groups, repositoryId, packHash, seals, verify, exactIn, damaged });
   };
-  const newerSnapshots: OpenedGroups['newerSnapshots'] = async () => {
-    if (rules.copies === 1 || seals === undefined) return new Map();
-    const { findNewerSnapshots } = await import('./newer-copies.ts');
-    return await findNewerSnapshots({ backend, seals }, grouped.groups);
+  const newerStates: OpenedGroups['newerStates'] = async () => {
+    // Also with one copy: an older state may be from before there were two.
+    if (seals === undefined) return new Map();
+    const { findNewerStates } = await import('./newer-copies.ts');
+    return await findNewerStates({ backend, seals }, grouped.groups);
   };
   const metadataStates = async (): Promise<ReadonlyMap<string, MetadataCopyState>> => {
-    const { metadataStates: statesOf } = await import('./metadata-copies.ts');
+    const { metadataStates: statesOf } = await import('./metadata-states.ts');
     return await statesOf(backend, grouped.groups);
   };
   const damagedMetadata: OpenedGroups['damagedMetadata'] = async (isRead) => {
@@ -111,7 +116,7 @@ async function placeInGroups(
   const { groups: all } = grouped;
   return {
     backend: grouped,
-    groups: { all, rules, shortCount, metadataStates, newerSnapshots, damagedMetadata, changes, copyMetadata },
+    groups: { all, rules, shortCount, metadataStates, newerStates, damagedMetadata, changes, copyMetadata },
     closePlaced: async () => grouped.close(),
   };
 }

@@ -1,11 +1,13 @@
 import type { Verify } from '../../backend/backend.ts';
+import { keepMasterKey } from '../../crypto/master-key.ts';
 import type { MasterKey } from '../../crypto/master-key.ts';
 import { PLAIN } from '../../crypto/seals.ts';
+import type { Seals } from '../../crypto/seals.ts';
 import { RefusedError } from '../../errors.ts';
-import type { ConfigHead } from '../../format/config.ts';
 import { KEYS_DIRECTORY } from '../../format/layout.ts';
 import { acquireAccess } from '../access.ts';
 import type { AccessOptions } from '../access.ts';
+import { openConfig } from '../config-file.ts';
 import { DurableOrder } from '../durable-order.ts';
 import { addKey, assertNewPassword, changePassword, removeKey } from './key-changes.ts';
 import type { KeyPlace, NewKey } from './key-changes.ts';
@@ -38,6 +40,14 @@ export interface KeyChanges {
 interface ChangeListeners {
   readonly onUnreleased: (error: unknown) => void;
   readonly onGroups: (placed: Pick<PlacedPacks, 'groups'>) => void;
+  /** Called first, under the lock, if the change may remove keys, also from the copies in groups. */
+  readonly permit: (placed: Pick<PlacedPacks, 'groups'>) => Promise<void>;
+}
+
+/** `opened`: keys that open the repository, as far as they are known. */
+interface Change {
+  readonly mode: LockMode;
+  readonly opened: readonly OpenedKey[];
 }
 
 /** The keys of an encrypted repository. Nothing else of it is opened. */
@@ -84,38 +94,40 @@ export class KeyStore {
    * `onGroups` with the groups to which the change was copied, if there are some.
    */
   async change<T>(
-    mode: LockMode,
+    { mode, opened }: Change,
     work: (changes: KeyChanges) => Promise<T>,
-    { onUnreleased, onGroups }: ChangeListeners,
+    { onUnreleased, onGroups, permit }: ChangeListeners,
   ): Promise<T> {
     const lock = await acquireAccess({ ...this.#access, mode });
     try {
       // Read again: it may have changed while this process waited for a password or the lock.
       const config = await readSealedConfig(this.#access.backend);
       const verify: Verify = async () => lock?.assertHeld();
-      const result = await work(this.#changes(config, verify));
-      await this.#copyMetadata(config.head, verify, mode, onGroups);
-      return result;
+      const seals = config.head.hasGroups ? await this.#sealsOf(config, opened) : undefined;
+      const placed = await placePacks(this.#access.backend, { ...config.head, seals }, this.#access);
+      try {
+        if (mode === 'exclusive') await permit(placed);
+        const result = await work(this.#changes(config, verify));
+        // What has changed is in the copies in groups, too, before it is reported. A key that was removed is not.
+        await placed.groups?.copyMetadata?.(verify, mode === 'exclusive' ? [KEYS_DIRECTORY] : undefined);
+        return result;
+      } finally {
+        onGroups(placed);
+        await placed.closePlaced();
+      }
     } finally {
       await lock?.release().catch(onUnreleased);
     }
   }
 
-  /** What has changed is in the copies in groups, too, before it is reported. A key that was removed is not. */
-  async #copyMetadata(
-    head: ConfigHead,
-    verify: Verify,
-    mode: LockMode,
-    onGroups: ChangeListeners['onGroups'],
-  ): Promise<void> {
-    const placed = await placePacks(this.#access.backend, { ...head, seals: undefined }, this.#access);
-    const exactIn = mode === 'exclusive' ? [KEYS_DIRECTORY] : undefined;
-    try {
-      await placed.groups?.copyMetadata?.(verify, exactIn);
-    } finally {
-      onGroups(placed);
-      await placed.closePlaced();
-    }
+  /** Undefined if none of these keys opens the repository: one that did was replaced meanwhile, which `work` notices. */
+  async #sealsOf(config: SealedConfig, opened: readonly OpenedKey[]): Promise<Seals | undefined> {
+    const right = opened.find(({ masterKey }) => config.opensConfig(masterKey));
+    if (right === undefined) return undefined;
+    const { id: keyId, role, masterKey } = right;
+    const masterKeys = [keepMasterKey({ ...masterKey, bytes: Buffer.from(masterKey.bytes) })];
+    const { seals } = await openConfig(this.#access.backend, async () => ({ masterKeys, role, keyId }));
+    return seals;
   }
 
   #changes(config: SealedConfig, verify: Verify): KeyChanges {

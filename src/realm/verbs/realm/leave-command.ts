@@ -42,7 +42,7 @@ export function defineRealmForget(realm: Command, runner: CommandRunner): void {
     .action(
       runner.inSession(async ({ context, output }, named: string, flags: { readonly releaseHolds?: boolean }) => {
         const [{ forgetDomain }, { reportForgottenDomain }] = await Promise.all([
-          import('./leave.ts'),
+          import('./forget-domain.ts'),
           import('./report.ts'),
         ]);
         reportForgottenDomain(

@@ -1,6 +1,7 @@
 import type { CreatedRealm } from './create.ts';
 import type { JoinResult } from './join.ts';
-import type { ForgetDomainResult, LeaveResult } from './leave.ts';
+import type { ForgetDomainResult } from './forget-domain.ts';
+import type { LeaveResult } from './leave.ts';
 import type { PublishResult } from './publish-ranges.ts';
 import type { PublishedState } from '../../formats/domain-records.ts';
 import { formatBytes } from '../../../core/util/format-bytes.ts';

@@ -52,6 +52,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'If its repository is lost for good, --release-holds gives them up. Otherwise run `ldm adopt` there first.',
   'adopt-first':
     'Copy them to this repository with `ldm adopt` first. If a domain is gone for good, `ldm backup` stores what it finds of that; delete the snapshots that need the rest.',
+  'wait-or-accept-older-state':
+    'Nothing was changed. If `ldm snapshots` lists everything that you expect, repeat the command with --accept-older-state, which ends what other domains keep. If not, put the newer state back. Otherwise wait until then.',
   'adopt-or-give-up':
     'Run `ldm adopt` first. If its repository is lost for good, use --release-holds; the next backup then stores what it finds of that.',
   'join-here':

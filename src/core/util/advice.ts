@@ -96,6 +96,7 @@ export type AdviceCode =
   | 'end-damaged-hold'
   | 'release-holds'
   | 'adopt-first'
+  | 'wait-or-accept-older-state'
   | 'adopt-or-give-up'
   | 'leave-realm-there'
   | 'leave-at-storage'

@@ -5,7 +5,7 @@ export type { JoinOptions, JoinResult } from './join.ts';
 export { forgetDomain } from './forget-domain.ts';
 export type { ForgetDomainOptions, ForgetDomainResult } from './forget-domain.ts';
 export { leaveRealm } from './leave.ts';
-export type { LeaveResult } from './leave.ts';
+export type { HoldsKept, LeaveResult } from './leave.ts';
 export { publish } from './publish-ranges.ts';
 export type { PublishResult, PublishedRanges } from './publish-ranges.ts';
 export { realmStatus } from './status.ts';

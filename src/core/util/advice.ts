@@ -9,6 +9,8 @@ export type AdviceCode =
   | 'repair'
   | 'repair-and-repeat'
   | 'repair-keeps-good-copy'
+  | 'make-room-for-repair'
+  | 'make-room-or-accept-older-state'
   | 'check-data'
   | 'copy-and-check'
   | 'check-and-repair'

@@ -1,11 +1,13 @@
 import { backup } from '../../src/verbs/backup/backup.ts';
+import type { Backend } from '../../src/core/backend/backend.ts';
 import { compact } from '../../src/core/removing/compact.ts';
 import type { OperationContext } from '../../src/core/session/context.ts';
 import { deleteSnapshots, undeleteSnapshots } from '../../src/core/removing/delete.ts';
+import { forgetByPolicy } from '../../src/verbs/forget/forget.ts';
 import { repair } from '../../src/verbs/repair/repair.ts';
 import { rewriteSnapshots } from '../../src/verbs/rewrite/rewrite.ts';
 import { tagSnapshots } from '../../src/verbs/tag/tag.ts';
-import type { MemoryBackend } from './memory-backend.ts';
+import { ForgetWatch } from './forget-watch.ts';
 import type { Prng } from './prng.ts';
 import type { ModelProcess } from './scheduled-process.ts';
 import { optionsOfTests } from './simulated-process.ts';
@@ -27,6 +29,8 @@ interface OperationsOptions {
   readonly prng: Prng;
   /** Files to choose from. */
   readonly sources: readonly string[];
+  /** Whether some apply a rule that keeps the newest snapshots. */
+  readonly forgets: boolean;
 }
 
 /** The operations of a suspension model, which tell its ledger what they report. */
@@ -35,35 +39,61 @@ export class ModelOperations {
   readonly #processes: ReadonlySet<ModelProcess>;
   readonly #prng: Prng;
   readonly #sources: readonly string[];
+  readonly #forgets: boolean;
+  readonly #watches = new Set<ForgetWatch>();
+  #backupCount = 0;
 
-  constructor({ ledger, processes, prng, sources }: OperationsOptions) {
+  constructor({ ledger, processes, prng, sources, forgets }: OperationsOptions) {
     this.#ledger = ledger;
     this.#processes = processes;
     this.#prng = prng;
     this.#sources = sources;
+    this.#forgets = forgets;
   }
 
-  /** Two snapshots, of which one is deleted and not reclaimed: the first compaction has something to remove. */
-  async prepare(disk: MemoryBackend): Promise<void> {
-    const context = { backend: disk, ...optionsOfTests() };
+  /** To be called after each change of the repository. */
+  observe(): void {
+    for (const watch of this.#watches) watch.observe();
+  }
+
+  /**
+   * Two snapshots, of which one is deleted and not reclaimed: the first compaction has something to remove. Where a rule
+   * counts, there is one more, and both that stay were reported.
+   */
+  async prepare(backend: Backend): Promise<void> {
+    const context = { backend, ...optionsOfTests() };
     const first = this.#prng.int(this.#sources.length - 2);
-    const saved = await backup(context, { ...SOURCES, sources: this.#sources.slice(first, first + 2) });
-    await backup(context, { ...SOURCES, sources: this.#sources.slice(first + 1, first + 3) });
-    await deleteSnapshots(context, { selectors: [saved.snapshotId!], reclaim: false });
+    const backUp = async (from: number): Promise<string> => {
+      const sources = this.#sources.slice(from, from + 2);
+      return (await backup(context, { ...this.#options(), sources })).snapshotId!;
+    };
+    const saved = [await backUp(first), await backUp(first + 1)];
+    if (this.#forgets) saved.push(await backUp(first));
+    await deleteSnapshots(context, { selectors: [saved[0]!], reclaim: false });
+    if (this.#forgets) for (const id of saved.slice(1)) await this.#ledger.promise(id);
   }
 
   pick(): readonly [string, RunOperation] {
+    if (this.#forgets && this.#prng.int(6) === 0)
+      return ['forget', this.#forget(1 + this.#prng.int(2), this.#prng.int(3) > 0)];
     // Beside a removal that sleeps, backups are what may rely on what it takes away when it wakes.
     const choice = [...this.#processes].some(({ isRemoving }) => isRemoving) ? this.#prng.int(10) : this.#prng.int(24);
     const present = this.#ledger.idsIn('snapshots');
     const deleted = [...this.#ledger.idsIn('deleted'), ...present.filter((id) => this.#isKept(id))];
-    if (choice >= 11 && choice < 17 && present.length > 0) return this.#pickChange(this.#prng.pick(present));
+    if (choice >= 11 && choice < 17 && present.length > 0) return this.#pickChange(this.#pickChanged(present));
     if (choice >= 17 && choice < 20 && deleted.length > 0)
       return ['undelete', this.#undelete(this.#prng.pick(deleted))];
     if (choice === 20) return ['repair', async (context) => void (await repair(context))];
     if (choice >= 8) return ['compact', async (context) => void (await compact(context, { maxUnusedPercent: 0 }))];
     const first = this.#prng.int(this.#sources.length);
     return ['backup', this.#backUp(this.#sources.slice(first, first + 1 + this.#prng.int(3)))];
+  }
+
+  /** A rule counts the newest one. So where that is gone, a rule must not count it. */
+  #pickChanged(present: readonly string[]): string {
+    if (!this.#forgets || this.#prng.int(3) === 0) return this.#prng.pick(present);
+    const timeOf = (id: string): string => this.#ledger.manifestOf(id)!.time;
+    return present.toSorted((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1))[0]!;
   }
 
   #pickChange(id: string): readonly [string, RunOperation] {
@@ -80,11 +110,30 @@ export class ModelOperations {
 
   #backUp(sources: readonly string[]): RunOperation {
     // With records of what is stored after each entry.
-    const options = { ...SOURCES, sources, ...(this.#prng.int(4) === 0 ? { recordEveryMs: 0 } : {}) };
+    const options = { ...this.#options(), sources, ...(this.#prng.int(4) === 0 ? { recordEveryMs: 0 } : {}) };
     return async (context, process) => {
       const { snapshotId } = await backup(context, options);
       // A delete can be faster than the report.
       if (this.#ledger.deletesOf(snapshotId!) === 0) await this.#report(process, snapshotId!);
+    };
+  }
+
+  /** A rule counts by time, and the clock of a schedule stands still. */
+  #options(): typeof SOURCES & { readonly time?: string } {
+    if (!this.#forgets) return SOURCES;
+    this.#backupCount += 1;
+    return { ...SOURCES, time: new Date(Date.UTC(2025, 0, this.#backupCount)).toISOString() };
+  }
+
+  #forget(keepLast: number, reclaim: boolean): RunOperation {
+    return async (context) => {
+      const watch = new ForgetWatch(this.#ledger, keepLast);
+      this.#watches.add(watch);
+      try {
+        await forgetByPolicy(context, { policy: { counts: { last: keepLast } }, groupBy: [], reclaim });
+      } finally {
+        this.#watches.delete(watch);
+      }
     };
   }
 
@@ -131,7 +180,7 @@ export class ModelOperations {
   /** Returns whether nothing has deleted, or may yet delete, the snapshot: `ownCount` deletes are those of the caller. */
   #watchDeletes(id: string, ownCount = 0): () => boolean {
     const before = this.#ledger.deletesOf(id) + ownCount;
-    const deleting = [...this.#processes].filter(({ kind }) => kind === 'delete' || kind === 'rewrite');
+    const deleting = [...this.#processes].filter(({ kind }) => ['delete', 'rewrite', 'forget'].includes(kind));
     return () => deleting.length <= ownCount && this.#ledger.deletesOf(id) === before;
   }
 

@@ -1,3 +1,4 @@
+import type { Backend } from '../../src/core/backend/backend.ts';
 import { LdmError } from '../../src/core/errors.ts';
 import { SimulatedCrash } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
@@ -21,13 +22,14 @@ const SCHEDULES_FOR_EACH_LOCKED = 5;
 /**
  * One random schedule of the operations that change a repository in memory. Each of them may be suspended before any
  * call of its backend, lose its lock meanwhile, resume, or die. The property: every chunk of a snapshot that was reported
- * as saved, or as deleted for a time that has not come, and that nobody has started to delete since, is in an indexed
- * pack. Where no lock is lost and listings are up to date, no snapshot is listed twice either.
+ * as saved, or as deleted for a time that has not come, and that no operation has started to delete since, is in an indexed
+ * pack. A rule may delete only what it selects in the true state (`ForgetWatch`). Where no lock is lost and listings are up to date, no snapshot is listed twice either.
  */
 export class SuspensionModel {
   readonly #disk: MemoryBackend;
   readonly #prng: Prng;
   readonly #open: OpenScheduled;
+  readonly #prepareOn: (disk: MemoryBackend) => Backend;
   readonly #processes = new Set<ModelProcess>();
   readonly #ledger: SuspensionLedger;
   readonly #operations: ModelOperations;
@@ -43,16 +45,22 @@ export class SuspensionModel {
     readonly sources: readonly string[];
     readonly open: OpenScheduled;
     readonly lags?: boolean | undefined;
+    /** Whether some operations apply a rule that keeps the newest snapshots. */
+    readonly forgets?: boolean | undefined;
+    /** How the machine sees the repository that makes the first snapshots. Default: as it is. */
+    readonly prepareOn?: ((disk: MemoryBackend) => Backend) | undefined;
   }) {
     this.#disk = given.disk;
     this.#prng = createPrng(given.seed);
     this.#open = given.open;
+    this.#prepareOn = given.prepareOn ?? ((disk) => disk);
     this.#ledger = new SuspensionLedger(given.disk);
     this.#operations = new ModelOperations({
       ledger: this.#ledger,
       processes: this.#processes,
       prng: this.#prng,
       sources: given.sources,
+      forgets: given.forgets === true,
     });
     this.#lags = given.lags === true;
     this.#losesLocks = given.seed % SCHEDULES_FOR_EACH_LOCKED > 0;
@@ -63,7 +71,7 @@ export class SuspensionModel {
   }
 
   async run(): Promise<void> {
-    await this.#operations.prepare(this.#disk);
+    await this.#operations.prepare(this.#prepareOn(this.#disk));
     let started = 0;
     for (let step = 0; this.loss === undefined; step += 1) {
       const isRoom = started < OPERATION_COUNT && this.#processes.size < PROCESSES_MAX;
@@ -120,7 +128,10 @@ export class SuspensionModel {
     if (kind === 'compact' && this.#prng.int(3) > 0) for (const lock of this.#locks()) this.#loseLock(lock);
     const process = new ModelProcess(kind);
     this.#processes.add(process);
-    const backend = this.#open(this.#disk, process, () => this.#ledger.verify(kind));
+    const backend = this.#open(this.#disk, process, () => {
+      this.#operations.observe();
+      this.#ledger.verify(kind);
+    });
     void this.#carryOut(process, run({ backend, ...optionsOfTests(), lockWaitMs: 0, lockClock: process }, process));
     await process.settle();
   }

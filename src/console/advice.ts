@@ -10,6 +10,10 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
   repair: 'Run `ldm repair`.',
   'repair-and-repeat': 'Run `ldm repair`, then this command again.',
   'repair-keeps-good-copy': 'Run `ldm repair`, which keeps the good copy.',
+  'make-room-for-repair':
+    'Everything that could be restored before still can. Make that much room where the repository is, then repeat the command: it goes on with what is not repaired.',
+  'make-room-or-accept-older-state':
+    'Everything that could be restored before still can. Make that much room where the repository is, then repeat the command. Or repeat it with --accept-older-state, if no newer state of the repository is to come back: packs are then used as they are, without copies.',
   'check-data': 'Run `ldm check --read-data` to see what is damaged.',
   'copy-and-check':
     'The disk reports an error: see the system log. Copy the repository to a healthy disk, then run `ldm check`.',
@@ -52,6 +56,8 @@ export const HINTS: Readonly<Record<AdviceCode, string>> = {
     'If its repository is lost for good, --release-holds gives them up. Otherwise run `ldm adopt` there first.',
   'adopt-first':
     'Copy them to this repository with `ldm adopt` first. If a domain is gone for good, `ldm backup` stores what it finds of that; delete the snapshots that need the rest.',
+  'wait-or-accept-older-state':
+    'Nothing was changed. If `ldm snapshots` lists everything that you expect, repeat the command with --accept-older-state, which ends what other domains keep. If not, put the newer state back. Otherwise wait until then.',
   'adopt-or-give-up':
     'Run `ldm adopt` first. If its repository is lost for good, use --release-holds; the next backup then stores what it finds of that.',
   'join-here':

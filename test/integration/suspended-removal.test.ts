@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 import { isCommitName } from '../../src/core/format/layout.ts';
 import { initRepository } from '../../src/core/creating/init.ts';
+import { CachedMachines, openCached, trustingMachines } from '../support/cached-machines.ts';
+import type { OpenMachine } from '../support/cached-machines.ts';
 import { fixedSourceDirectory } from '../support/fixed-sources.ts';
 import { MemoryBackend } from '../support/memory-backend.ts';
 import { createPrng } from '../support/prng.ts';
@@ -13,15 +15,16 @@ import { optionsOfTests } from '../support/simulated-process.ts';
 import { fixedRange, seedRange, seedsIn } from '../support/seeds.ts';
 import type { SeedRange } from '../support/seeds.ts';
 import { inFirstPart, inSoak } from '../support/soak.ts';
-import { LEFT_OUT, SuspensionModel } from '../support/suspension-model.ts';
-import { lagging, scheduledDirectory, scheduledStore } from '../support/scheduled-process.ts';
+import { LEFT_OUT } from '../support/model-operations.ts';
+import { SuspensionModel } from '../support/suspension-model.ts';
+import { lagging, scheduledDirectory, scheduledStore, trustingRules } from '../support/scheduled-process.ts';
 import type { Lie, ModelProcess, OpenScheduled } from '../support/scheduled-process.ts';
 import { takeThreadsAway } from '../support/test-threads.ts';
 
 // A model check of the real operations: docs/format.md, "Removal", says why no schedule loses anything.
 
 /** After a change to removal, ask for 100,000, which take three hours. */
-const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(10_000, 12));
+const SCHEDULE_COUNT = Number(process.env['LDM_TEST_SCHEDULES'] ?? inSoak(10_000, 8));
 const RUNS_ALL = inFirstPart(true, process.env['LDM_TEST_SCHEDULES'] !== undefined);
 const SEEDS = seedRange(SCHEDULE_COUNT);
 const STORE_SEEDS = seedRange(inSoak(SCHEDULE_COUNT, Math.ceil(SCHEDULE_COUNT / 3)));
@@ -38,13 +41,20 @@ afterAll(() => giveThreadsBack());
 
 /** Operations that must have come to an end in some schedule. */
 const KINDS = ['compact', 'undelete', 'repair', 'tag', 'rewrite'];
+const kindsOf = ({ forgets = false }: ModelPlace): string[] => (forgets ? ['compact', 'forget'] : KINDS);
 
 interface ModelPlace {
   readonly open: (seed: number) => OpenScheduled;
   readonly lags?: boolean;
+  /** See `SuspensionModel`. */
+  readonly forgets?: boolean;
+  /** Processes run on machines with caches. */
+  readonly openMachine?: () => OpenMachine;
 }
 
 const LAGGING_STORE: ModelPlace = { open: (seed) => scheduledStore(lagging(seed)), lags: true };
+const FORGETTING_DIRECTORY: ModelPlace = { open: () => scheduledDirectory(), forgets: true };
+const CACHED_STORE: ModelPlace = { ...LAGGING_STORE, forgets: true, openMachine: () => openCached };
 
 /** Runs a schedule per seed, and then more, up to twenty times as many, until an operation of each of `kinds` is done. */
 async function runSchedules(seeds: SeedRange, place: ModelPlace, kinds: readonly string[] = []): Promise<RunResult> {
@@ -57,8 +67,16 @@ async function runSchedules(seeds: SeedRange, place: ModelPlace, kinds: readonly
   let lostLockCount = 0;
   const isEnough = (): boolean => kinds.every((kind) => outcomes.has(`${kind} done`));
   for (const seed of seedsIn(seeds, 20, isEnough)) {
-    const model = new SuspensionModel({ disk: empty.copy(), seed, sources, open: place.open(seed), lags: place.lags });
-    await runSeeded(seed, async () => model.run());
+    const { lags, forgets, openMachine } = place;
+    const machines = openMachine && new CachedMachines(seed, place.open(seed), openMachine());
+    const open = machines?.open ?? place.open(seed);
+    const prepareOn = machines && ((disk: MemoryBackend) => machines.first(disk));
+    const model = new SuspensionModel({ disk: empty.copy(), seed, sources, open, lags, forgets, prepareOn });
+    try {
+      await runSeeded(seed, async () => model.run());
+    } finally {
+      await machines?.end();
+    }
     lostLockCount += model.lostLockCount;
     for (const [key, count] of model.outcomes) outcomes.set(key, (outcomes.get(key) ?? 0) + count);
     if (model.loss !== undefined) return { loss: `seed ${seed}: ${model.loss}`, outcomes, lostLockCount };
@@ -87,10 +105,12 @@ test.each([
   ['a directory', SEEDS.name, { open: () => scheduledDirectory() }, SEEDS],
   ['a store of objects', STORE_SEEDS.name, { open: () => scheduledStore() }, STORE_SEEDS],
   ['a store whose listings lag behind', STORE_SEEDS.name, LAGGING_STORE, STORE_SEEDS],
+  ['a directory where a rule deletes snapshots', STORE_SEEDS.name, FORGETTING_DIRECTORY, STORE_SEEDS],
+  ['such a store where a rule deletes snapshots, through caches', STORE_SEEDS.name, CACHED_STORE, STORE_SEEDS],
 ] as const)(
   'nothing that was reported as saved is lost in %s, whoever sleeps when %s',
   async (_place, _name, place, seeds) => {
-    const { loss, outcomes, lostLockCount } = await runSchedules(seeds, place, KINDS);
+    const { loss, outcomes, lostLockCount } = await runSchedules(seeds, place, kindsOf(place));
     const scheduleCount = seeds.count;
     expect(loss).toBeUndefined();
     // The faults must have happened, and the operations must have come to an end beside them.
@@ -98,7 +118,7 @@ test.each([
     const count = (pattern: RegExp): number =>
       [...outcomes].reduce((sum, [key, times]) => sum + (pattern.test(key) ? times : 0), 0);
     expect(count(/^(backup|delete) done/)).toBeGreaterThan(scheduleCount / 3);
-    for (const kind of KINDS) {
+    for (const kind of kindsOf(place)) {
       expect(count(new RegExp(`^${kind} done`)), kind).toBeGreaterThan(0);
     }
     expect(count(/REFUSED/)).toBeGreaterThan(scheduleCount / 10);
@@ -112,8 +132,10 @@ test.each([
 // condemned.test.ts tests both.
 describe('a loss is found where', () => {
   // In the suite, from shortly before the first one that shows those which it runs.
-  const LOSING = fixedRange(20_000, RUNS_ALL ? 1 : 275);
+  const LOSING = fixedRange(20_000, RUNS_ALL ? 1 : 317);
   const LOSING_WHERE_LISTINGS_LAG = fixedRange(20_000, RUNS_ALL ? 1 : 520);
+  const LOSING_BY_RULE = fixedRange(20_000, RUNS_ALL ? 1 : 36);
+  const LOSING_BY_CACHE = fixedRange(20_000, RUNS_ALL ? 1 : 29);
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => /^locks\/(?:shared|exclusive)-/.test(name);
   /** Neither the directory nor the marks say what is condemned. */
@@ -176,6 +198,25 @@ describe('a loss is found where', () => {
       };
       const { loss } = await runSchedules(LOSING_WHERE_LISTINGS_LAG, { open, lags: true });
       expect(loss).toMatch(/lost chunk|reported without/);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    `a rule counts listed snapshots without asking whether they exist ${LOSING_BY_RULE.name}`,
+    async () => {
+      const open = (seed: number): OpenScheduled => scheduledStore(trustingRules(lagging(seed)));
+      const { loss } = await runSchedules(LOSING_BY_RULE, { ...CACHED_STORE, open });
+      expect(loss).toMatch(/, which was reported, is gone by a forget/);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    `a cache says which snapshots exist ${LOSING_BY_CACHE.name}`,
+    async () => {
+      const { loss } = await runSchedules(LOSING_BY_CACHE, { ...CACHED_STORE, openMachine: trustingMachines });
+      expect(loss).toMatch(/, which was reported, is gone by a forget/);
     },
     TIMEOUT_MS,
   );

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { onTestFinished } from 'vitest';
@@ -135,6 +135,10 @@ export function packsAt(place: string): string[] {
 /** The path of a pack, or of a copy of one, in a group. */
 export function packPath(place: string, name: string): string {
   return join(place, 'packs', name.slice(0, 2), name);
+}
+
+export function sizeOfPacks(place: string, names: readonly string[] = packsAt(place)): number {
+  return names.reduce((sum, name) => sum + statSync(packPath(place, name)).size, 0);
 }
 
 /** Changes a byte of a file. */

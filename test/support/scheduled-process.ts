@@ -35,7 +35,7 @@ export function lagging(seed: number): Lie {
   const removedPrng = createPrng(seed + 1);
   /** All names that any listing had so far. */
   const known = new Set<string>();
-  return (_process, disk) => {
+  return (process, disk) => {
     let missed: ReadonlySet<string> | undefined;
     let shown: readonly string[] = [];
     const namesIn = (directory: string): string[] => disk.names().filter((name) => name.startsWith(`${directory}/`));
@@ -47,6 +47,8 @@ export function lagging(seed: number): Lie {
     };
     const pickRemoved = (): string[] => {
       const removed = [...known].filter((name) => !disk.has(name));
+      // Only a snapshot that is newer than others makes a rule select these.
+      if (process.kind === 'forget') return removed.filter((name) => name.startsWith('snapshots/')).slice(-1);
       // A process that is shown too many of them does nothing but fail.
       return SHOWING_REMOVED.filter(() => removedPrng.int(3) === 0).map((directory) =>
         removedPrng.pick(['', ...removed.filter((name) => name.startsWith(`${directory}/`))]),
@@ -63,6 +65,22 @@ export function lagging(seed: number): Lie {
         const removed = shown.filter((name) => name.startsWith(`${directory}/`) && !disk.has(name));
         return [...namesIn(directory).filter((name) => !missed!.has(name)), ...removed];
       },
+    };
+  };
+}
+
+/** A rule counts what a listing has, without asking whether it exists. */
+export function trustingRules(lags: Lie): Lie {
+  return (process, disk) => {
+    const { list } = lags(process, disk);
+    let listed: readonly string[] = [];
+    return {
+      list: (directory) => {
+        const names = list?.(directory);
+        if (directory === 'snapshots') listed = names ?? [];
+        return names;
+      },
+      exists: (name) => process.kind === 'forget' && listed.includes(name),
     };
   };
 }

@@ -1,6 +1,7 @@
 import { decodeSegment } from '../../src/core/format/segment.ts';
 import { decodeSnapshot } from '../../src/core/format/snapshot.ts';
 import type { Snapshot } from '../../src/core/format/snapshot.ts';
+import { currentListings } from '../../src/core/repository/read-snapshots.ts';
 import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
 import { filesIn } from './damage.ts';
 import type { MemoryBackend } from './memory-backend.ts';
@@ -45,11 +46,19 @@ export class SuspensionLedger {
     return this.#manifests.get(id);
   }
 
+  /** The snapshots that are not deleted, under the ids with which they were made. */
+  present(): { readonly madeAs: string; readonly timeMs: number }[] {
+    const listings = this.idsIn('snapshots').map((id) => ({ id, snapshot: this.manifestOf(id)! }));
+    return currentListings(listings)
+      .filter(({ snapshot }) => snapshot.deletedUntil === undefined)
+      .map(({ id, snapshot }) => ({ madeAs: this.#madeAs(id), timeMs: Date.parse(snapshot.time) }));
+  }
+
   isPromised(id: string): boolean {
     return this.#promised.has(this.#madeAs(id));
   }
 
-  /** Somebody has chosen the snapshot to be deleted: from now on it may be gone. */
+  /** An operation has chosen the snapshot to be deleted, or may choose it: from now on it may be gone. */
   release(id: string): void {
     const madeAs = this.#madeAs(id);
     this.#promised.delete(madeAs);

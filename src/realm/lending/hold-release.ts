@@ -10,19 +10,33 @@ import { readMembership } from '../domains/membership-file.ts';
 import { nameOfDomain } from '../domains/realm-access.ts';
 import type { RealmAccess } from '../domains/realm-access.ts';
 
+/** Why holds in these domains could not be ended. */
+interface NotReleased {
+  readonly domainIds: readonly string[];
+  /** The name of the domain, or the beginnings of several ids. */
+  readonly domain: string;
+  readonly reason: string;
+  readonly mustJoin: boolean;
+}
+
 /**
  * Ends the holds of this repository that no pack of borrowed chunks needs any more, also those that a failed backup has
  * left. Needs the exclusive lock, and that no such pack is about to be removed or to be indexed: a backup that still runs
  * has a hold before it has a pack. If a domain cannot be asked, the next compaction tries again.
+ *
+ * `onFailure`: by default, a notice.
  */
-export async function releaseUnneeded(access: RealmAccess): Promise<void> {
-  const { repository, caller } = access;
+export async function releaseUnneeded(
+  access: RealmAccess,
+  onFailure: (failure: NotReleased) => void = ({ domain, reason, mustJoin }) =>
+    access.caller.onNotice?.({ kind: 'hold-not-released', domain, reason, mustJoin }),
+): Promise<void> {
+  const { repository } = access;
   const unneeded = await unneededHolds(access);
   if (unneeded.size === 0) return;
-  const report = (domain: string, error: unknown): void => {
+  const report = (domainIds: readonly string[], domain: string, error: unknown): void => {
     if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
-    const mustJoin = error instanceof NotOriginalError;
-    caller.onNotice?.({ kind: 'hold-not-released', domain, reason: error.message, mustJoin });
+    onFailure({ domainIds, domain, reason: error.message, mustJoin: error instanceof NotOriginalError });
   };
   try {
     // A domain that has left a realm cannot query it.
@@ -33,12 +47,13 @@ export async function releaseUnneeded(access: RealmAccess): Promise<void> {
         try {
           await release(repository, domains, domainId, holdIds);
         } catch (error) {
-          report(nameOfDomain(domains, domainId), error);
+          report([domainId], nameOfDomain(domains, domainId), error);
         }
       }
     });
   } catch (error) {
-    report([...unneeded.keys()].map((id) => id.slice(0, 8)).join(', '), error);
+    const domainIds = [...unneeded.keys()];
+    report(domainIds, domainIds.map((id) => id.slice(0, 8)).join(', '), error);
   }
 }
 

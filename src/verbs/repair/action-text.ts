@@ -83,10 +83,11 @@ function setAside(file: string): string {
 
 type Rebuild = Extract<RepairAction, { readonly kind: 'segment-rebuilt' }>;
 
-function describeRebuild({ intactPacks, damagedPacks, missingPacks }: Rebuild): string {
-  const copies = damagedPacks > 0 ? ` and copies of what is readable in ${countPacks(damagedPacks, 'damaged')}` : '';
+function describeRebuild({ intactPacks, copiedPacks, damagedPacks, missingPacks }: Rebuild): string {
+  const readable = damagedPacks > 0 ? ` and copies of what is readable in ${countPacks(damagedPacks, 'damaged')}` : '';
+  const needed = copiedPacks > 0 ? ` and copies of what is needed of ${countPacks(copiedPacks, 'other')}` : '';
   const lack = missingPacks > 0 ? `; ${countPacks(missingPacks, 'missing')}` : '';
-  return `write a new segment that lists ${countPacks(intactPacks, 'intact')}${copies}${lack}`;
+  return `write a new segment that lists ${countPacks(intactPacks, 'intact')}${readable}${needed}${lack}`;
 }
 
 /** Without separators in the number: scripts have always read it so. */

@@ -33,9 +33,9 @@ export async function repairCopies(
     .map((pack) => withoutDamaged(pack, judge))
     .filter(({ id, copies, damaged }) => damaged !== undefined || homesOf(copies).size < wanted(id));
   const predicted = await settlePacks(caller, repository, { packs, wanted, dryRun: true });
-  const { packsChanged: packCount } = predicted;
+  const { packsChanged: packCount, bytesCopied, bytesMoved } = predicted;
   if (packCount > 0) {
-    plan.add({ kind: 'copies-made', packCount }, async () =>
+    plan.add({ kind: 'copies-made', packCount, roomBytes: bytesCopied + bytesMoved }, async () =>
       settlePacks(caller, repository, { packs, wanted, dryRun: false }),
     );
   }

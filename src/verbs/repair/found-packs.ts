@@ -1,4 +1,5 @@
 import { isAbsent, isDamage } from '../../core/errors.ts';
+import { CHUNK_ID_BYTES } from '../../core/format/constants.ts';
 import { forEachChunk } from '../../core/format/packed-block.ts';
 import type { PackContents } from '../../core/format/pack.ts';
 import { findStayingAmong } from '../../core/removing/unindexed-packs.ts';
@@ -9,11 +10,25 @@ import type { Repository } from '../../core/repository/repository.ts';
 import { EntrySet, walkLive } from '../../core/snapshots/live-walk.ts';
 import type { PackJudge } from './pack-judge.ts';
 
+/** A whole pack, of which chunks are copied to new packs. */
+export interface CopiedPack {
+  readonly pack: PackContents;
+  /** `idText` of what is copied. Undefined: everything. */
+  readonly neededIds?: ReadonlySet<string> | undefined;
+}
+
+export function packsOf(copied: Iterable<CopiedPack>): PackContents[] {
+  return [...copied].map(({ pack }) => pack);
+}
+
 /** What becomes of whole packs that no segment lists. The others stay as they are. */
 interface SortedPacks {
   readonly indexed: readonly PackContents[];
-  /** What is in them is copied to new packs. */
-  readonly copied: readonly PackContents[];
+  readonly copied: readonly CopiedPack[];
+}
+
+export function idText(ids: Uint8Array, offset = 0): string {
+  return Buffer.from(ids.buffer, ids.byteOffset + offset, CHUNK_ID_BYTES).toString('latin1');
 }
 
 interface Found {
@@ -47,11 +62,15 @@ export async function sortFoundPacks(
   const predicted = await predict([...prediction.packs, ...packs]);
   const without = await predict(prediction.packs);
   const ofDeleted = await neededByDeleted(repository, predicted);
-  const copied: PackContents[] = [];
+  // Below a tree that cannot be read, what is needed is unknown.
+  const isAllKnown = predicted.state.unreadableTrees.size === 0;
+  const copied: CopiedPack[] = [];
   for (const pack of packs.filter(({ id }) => staying.has(id))) {
-    const use = useOf(pack, { judge, without, predicted, ofDeleted });
-    if (use === 'all') indexed.push(pack);
-    else if (use === 'some') copied.push(pack);
+    const { isAllLive, neededIds } = useOf(pack, { judge, without, predicted, ofDeleted });
+    if (neededIds.size === 0) continue;
+    if (isAllLive) indexed.push(pack);
+    // What the place does not read now cannot be copied, and a later repair finds it.
+    else if (!judge.isDoubtful(pack.id)) copied.push({ pack, neededIds: isAllKnown ? neededIds : undefined });
   }
   return { indexed, copied };
 }
@@ -63,24 +82,26 @@ interface PackUse extends Pick<Found, 'judge'> {
   readonly ofDeleted: EntrySet;
 }
 
-function useOf(pack: PackContents, given: PackUse): 'all' | 'some' | 'none' {
+/** Which chunks snapshots need and are in no sound pack that a segment lists, and whether they need all that are here. */
+function useOf(
+  pack: PackContents,
+  given: PackUse,
+): { readonly isAllLive: boolean; readonly neededIds: ReadonlySet<string> } {
   const { judge, without, predicted, ofDeleted } = given;
   const { filter } = predicted.state;
   let isAllLive = true;
-  let isNeeded = false;
+  const neededIds = new Set<string>();
   for (const block of pack.blocks) {
     forEachChunk(block, (idOffset) => {
       const entry = filter.find(block.chunkIds, idOffset);
       const isLive = entry >= 0 && filter.refs(entry) > 0;
       if (!isLive) isAllLive = false;
       const isUsed = isLive || (entry >= 0 && ofDeleted.has(entry));
-      if (isUsed && !isInSoundPack(without, judge, block.chunkIds, idOffset)) isNeeded = true;
+      if (isUsed && !isInSoundPack(without, judge, block.chunkIds, idOffset))
+        neededIds.add(idText(block.chunkIds, idOffset));
     });
   }
-  if (!isNeeded) return 'none';
-  if (isAllLive) return 'all';
-  // What the place does not read now cannot be copied, and a later repair finds it.
-  return judge.isDoubtful(pack.id) ? 'none' : 'some';
+  return { isAllLive, neededIds };
 }
 
 /** Whether a segment lists a sound pack with a chunk. */

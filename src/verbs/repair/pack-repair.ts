@@ -5,6 +5,7 @@ import { damagedNames } from '../../core/session/findings.ts';
 import type { Finding } from '../../core/session/findings.ts';
 import { Removal, discardCopies, quarantinePack } from '../../core/removing/removal.ts';
 import type { PackSurvey } from './pack-survey.ts';
+import { explainFull } from './room.ts';
 import type { RepairAction, RepairPlan } from './repair-plan.ts';
 import { Salvager } from './salvager.ts';
 
@@ -22,9 +23,15 @@ import { Salvager } from './salvager.ts';
 export function repairPacks(
   plan: RepairPlan,
   repository: Repository,
-  found: { readonly opened: OpenedState; readonly survey: PackSurvey; readonly findings: readonly Finding[] },
+  found: {
+    readonly opened: OpenedState;
+    readonly survey: PackSurvey;
+    readonly findings: readonly Finding[];
+    /** See `roomForCopies`. */
+    readonly roomBytes: number;
+  },
 ): void {
-  const { opened, survey, findings } = found;
+  const { opened, survey, findings, roomBytes } = found;
   const { segmentsReplaced, segmentsDamaged, packsKept, packsCopied, packsDamaged } = survey;
   const { order, assertLocked } = repository;
   const segmentIds = [...segmentsReplaced, ...segmentsDamaged];
@@ -32,12 +39,14 @@ export function repairPacks(
   const snapshotIds = new Set([...opened.listing.snapshotIds, ...opened.damage.lostSnapshots]);
   const removal = new Removal(repository, condemned, { snapshotIds, lastCommit: opened.listing.lastCommit });
   if (packsKept.length + packsCopied.length + packsDamaged.length > 0) {
-    plan.add(rebuildAction(survey), async () => {
-      await removal.prepare();
-      await rebuildSegment(repository, opened, survey).catch(async (error: unknown) => {
+    plan.add(rebuildAction(survey, roomBytes), async () => {
+      try {
+        await removal.prepare();
+        await rebuildSegment(repository, opened, survey);
+      } catch (error) {
         await removal.abandon();
-        throw error;
-      });
+        throw explainFull(error, roomBytes, survey);
+      }
     });
   }
   if (segmentIds.length + packsDamaged.length > 0) {
@@ -63,9 +72,18 @@ export function repairPacks(
   }
 }
 
-function rebuildAction({ packsKept, packsDamaged, packsMissing }: PackSurvey): RepairAction {
-  const [intactPacks, damagedPacks, missingPacks] = [packsKept.length, packsDamaged.length, packsMissing.length];
-  return { kind: 'segment-rebuilt', intactPacks, damagedPacks, missingPacks };
+function rebuildAction(
+  { packsKept, packsCopied, packsDamaged, packsMissing }: PackSurvey,
+  roomBytes: number,
+): RepairAction {
+  return {
+    kind: 'segment-rebuilt',
+    intactPacks: packsKept.length,
+    copiedPacks: packsCopied.length,
+    damagedPacks: packsDamaged.length,
+    missingPacks: packsMissing.length,
+    roomBytes,
+  };
 }
 
 async function rebuildSegment(
@@ -75,7 +93,8 @@ async function rebuildSegment(
 ): Promise<void> {
   const salvager = new Salvager(repository);
   try {
-    for (const id of [...packsDamaged, ...packsCopied.map((pack) => pack.id)]) await salvager.salvage(id);
+    for (const id of packsDamaged) await salvager.salvage(id);
+    for (const { pack, neededIds } of packsCopied) await salvager.salvage(pack.id, neededIds);
     await salvager.finish();
     const packs = new Map([...packsKept, ...salvager.packs].map((pack) => [pack.id, pack]));
     if (packs.size > 0) await repository.order.publishSegment([...packs.values()]);

@@ -6,7 +6,8 @@ import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { Remembering } from '../../core/removing/unindexed-packs.ts';
 import { findMissing } from '../../core/snapshots/live-walk.ts';
-import { isInSoundPack, sortFoundPacks } from './found-packs.ts';
+import { isInSoundPack, packsOf, sortFoundPacks } from './found-packs.ts';
+import type { CopiedPack } from './found-packs.ts';
 import type { PackJudge } from './pack-judge.ts';
 
 /** What is wrong with packs and segments. */
@@ -20,7 +21,7 @@ export interface PackSurvey {
    * Whole packs with needed chunks that are copied, and stay for a compaction to remove: condemned ones, and those that no
    * segment lists and that may be of a newer state.
    */
-  readonly packsCopied: readonly PackContents[];
+  readonly packsCopied: readonly CopiedPack[];
   /** Ids of packs that are there and damaged. What the place does not read is in none of these lists. */
   readonly packsDamaged: readonly string[];
   readonly packsMissing: readonly string[];
@@ -40,7 +41,7 @@ export async function surveyPacks(
   const segmentsReplaced: string[] = [];
   const segmentsDamaged: string[] = [];
   const kept = new Map<string, PackContents>();
-  const copied = new Map<string, PackContents>();
+  const copied = new Map<string, CopiedPack>();
   /** The judge knows others too: it may have seen an earlier survey. */
   const named = new Set<string>();
   let isSegmentUnread = false;
@@ -58,7 +59,7 @@ export async function surveyPacks(
       if (!(await judge.isWhole(pack))) continue;
       if (!listing.condemned.packIds.has(pack.id)) sound.push(pack);
       else if (judge.isDoubtful(pack.id)) unreadCount += 1;
-      else copied.set(pack.id, pack);
+      else copied.set(pack.id, { pack });
     }
     if (sound.length + unreadCount === packs.length) continue;
     segmentsReplaced.push(id);
@@ -69,7 +70,7 @@ export async function surveyPacks(
   if (isSegmentGone || (await isChunkMissing(repository, opened))) {
     const packs = await readUnlisted(opened, judge, named);
     const replaced = new Set([...segmentsReplaced, ...segmentsDamaged]);
-    const prediction = { packs: [...kept.values(), ...copied.values()], segmentsReplaced: replaced };
+    const prediction = { packs: [...kept.values(), ...packsOf(copied.values())], segmentsReplaced: replaced };
     // Where segments are damaged, or all of them are gone, that is why packs are not listed. To copy from each pack with a
     // dead chunk could take as much room as the repository. A single one that is gone may be of a newer state.
     const isExplained = isSegmentUnread || segmentsDamaged.length > 0 || listing.segmentIds.length === 0;
@@ -77,7 +78,7 @@ export async function surveyPacks(
       ? { indexed: packs, copied: [] }
       : await sortFoundPacks(context, repository, { opened, judge, packs, prediction });
     for (const pack of sorted.indexed) kept.set(pack.id, pack);
-    for (const pack of sorted.copied) copied.set(pack.id, pack);
+    for (const each of sorted.copied) copied.set(each.pack.id, each);
   }
   const present = new Set(listing.packs.keys());
   // Not for deleted snapshots: what only they need is condemned.
@@ -87,7 +88,7 @@ export async function surveyPacks(
       present.add(id);
       const pack = await judge.readUnindexed(id);
       if (pack === undefined || judge.isDoubtful(id)) continue;
-      if (hasLiveChunk(pack, opened, judge)) copied.set(id, pack);
+      if (hasLiveChunk(pack, opened, judge)) copied.set(id, { pack });
     }
   }
   return {

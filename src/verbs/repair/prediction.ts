@@ -3,6 +3,7 @@ import type { PackContents } from '../../core/format/pack.ts';
 import type { PackedBlock } from '../../core/format/packed-block.ts';
 import type { OpenedState, OpenStateOptions } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
+import { packsOf } from './found-packs.ts';
 import type { PackSurvey } from './pack-survey.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function predictState(
   const { onTree } = given;
   const { remembered } = given.opened;
   const { segmentsReplaced, segmentsDamaged, packsKept, packsCopied, packsDamaged } = given.survey;
-  const packs = [...packsKept, ...packsCopied];
+  const packs = [...packsKept, ...packsOf(packsCopied)];
   for (const id of packsDamaged) packs.push(...(await salvageable(repository, id)));
   const prediction = { segmentsReplaced: new Set([...segmentsReplaced, ...segmentsDamaged]), packs, remembered };
   return await repository.openState({ ignoreCheckpoints: true, prediction, onTree });

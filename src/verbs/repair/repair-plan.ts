@@ -17,19 +17,24 @@ export type RepairAction =
   /** One of several copies of a pack, in the group of this name. */
   | { readonly kind: 'copy-quarantined'; readonly packId: string; readonly group: string }
   /** Packs that are in too few groups are copied to others. */
-  | { readonly kind: 'copies-made'; readonly packCount: number }
+  | { readonly kind: 'copies-made'; readonly packCount: number; readonly roomBytes: number }
   /** Damaged copies of what is small, in the group of this name. */
   | { readonly kind: 'metadata-rewritten'; readonly fileCount: number; readonly group: string }
   | {
       readonly kind: 'checkpoint-removed' | 'checkpoint-quarantined' | 'realm-quarantined' | 'commit-quarantined';
       readonly name: string;
     }
-  /** A new segment lists the intact packs and copies of what is readable in damaged ones. */
+  /**
+   * A new segment lists the intact packs, and copies of what is readable in damaged ones and needed of those that are to
+   * go or may be of a newer state. `roomBytes`: what the copies take, at most.
+   */
   | {
       readonly kind: 'segment-rebuilt';
       readonly intactPacks: number;
+      readonly copiedPacks: number;
       readonly damagedPacks: number;
       readonly missingPacks: number;
+      readonly roomBytes: number;
     }
   /** Lists the files to be replaced in condemned/, and removes the list at the end. */
   | { readonly kind: 'condemned' | 'condemnation-removed' | 'checkpoint-rewritten' | 'commits-rewritten' };

@@ -35,6 +35,7 @@ import { predictState } from './prediction.ts';
 import type { ChunkSource } from '../../core/session/chunk-source.ts';
 import type { FetchedChunk, FetchedChunks } from '../../core/healing/domain-chunks.ts';
 import { RepairPlan } from './repair-plan.ts';
+import { roomForCopies } from './room.ts';
 import type { RepairAction } from './repair-plan.ts';
 import { forgetSnapshots } from '../../core/session/repository-memory.ts';
 
@@ -54,6 +55,8 @@ export interface RepairResult {
   /** What cannot be repaired, with the files that it affects. A dry run predicts it. */
   readonly remaining: readonly Finding[];
   readonly dryRun: boolean;
+  /** Room that copies of chunks take, at most. For a dry run, with what other domains gave. */
+  readonly roomBytes: number;
   /** What other domains gave. Only with `fromDomains`. */
   readonly fetched?: FetchedChunks;
 }
@@ -107,7 +110,8 @@ async function runRepair(context: OperationContext, options: RepairOptions): Pro
       ...((await extensionOf(repository)?.findHoldProblems(repository, after)) ?? []),
       ...copiesMissing,
     ];
-    return { actions: plan.actions, remaining, dryRun, ...(fetched === undefined ? {} : { fetched }) };
+    const roomBytes = roomOf(plan.actions) + (dryRun ? (fetched?.bytes ?? 0) : 0);
+    return { actions: plan.actions, remaining, dryRun, roomBytes, ...(fetched === undefined ? {} : { fetched }) };
   });
 }
 
@@ -139,6 +143,10 @@ async function examine(context: OperationContext, repository: Repository, judge:
   assertAllOnline(opened.listing);
   const { findings, unread } = await surveyFiles(repository, opened);
   return { opened, findings, unread, survey: await surveyPacks(context, repository, opened, judge) };
+}
+
+function roomOf(actions: readonly RepairAction[]): number {
+  return actions.reduce((sum, action) => sum + ('roomBytes' in action ? action.roomBytes : 0), 0);
 }
 
 function setAside({ actions }: RepairPlan): string[] {
@@ -174,7 +182,7 @@ async function makePlan(repository: Repository, found: Examined): Promise<Repair
   repairCommits(plan, repository, { opened, findings, unread, manifests });
   plan.append(manifests);
   repairCondemnations(plan, repository, opened);
-  repairPacks(plan, repository, found);
+  repairPacks(plan, repository, { ...found, roomBytes: await roomForCopies(repository, found.survey) });
   await repairCheckpoints(plan, repository, found);
   return plan;
 }

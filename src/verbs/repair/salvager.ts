@@ -5,6 +5,7 @@ import type { PackContents } from '../../core/format/pack.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { ChunkWriter } from '../../core/store/chunk-writer.ts';
 import type { ScannedBlock } from '../../core/store/pack-scan.ts';
+import { idText } from './found-packs.ts';
 
 /** Copies what is readable of damaged packs into new packs. */
 export class Salvager {
@@ -23,13 +24,16 @@ export class Salvager {
     this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };
   }
 
-  /** Copies every chunk whose bytes give its id in any copy, whatever a damaged footer or segment says of the pack. */
-  async salvage(packId: string): Promise<void> {
+  /**
+   * Copies every chunk whose bytes give its id in any copy, whatever a damaged footer or segment says of the pack.
+   * `neededIds`: only these, see `CopiedPack`.
+   */
+  async salvage(packId: string, neededIds?: ReadonlySet<string>): Promise<void> {
     const { packs } = this.#repository;
     const copyIds = await packs.copyIdsOf(packId);
-    if (copyIds.length === 0) return void (await packs.scan(packId, async (scanned) => this.#copy(scanned)));
+    if (copyIds.length === 0) return void (await packs.scan(packId, async (each) => this.#copy(each, { neededIds })));
     const seen = new Set<string>();
-    for (const copyId of copyIds) await packs.scan(copyId, async (scanned) => this.#copy(scanned, seen));
+    for (const copyId of copyIds) await packs.scan(copyId, async (each) => this.#copy(each, { neededIds, seen }));
   }
 
   async #copyBorrowed(borrowed: BorrowedChunks): Promise<void> {
@@ -50,8 +54,11 @@ export class Salvager {
     await this.#writers.tree.abort();
   }
 
-  /** `seen`: hex ids of chunks that are not copied again. */
-  async #copy({ kind, block, content }: ScannedBlock, seen?: Set<string>): Promise<void> {
+  /** `seen`: chunks that are not copied again. */
+  async #copy(
+    { kind, block, content }: ScannedBlock,
+    { neededIds, seen }: { readonly neededIds: ReadonlySet<string> | undefined; readonly seen?: Set<string> },
+  ): Promise<void> {
     if ('borrowed' in content) return await this.#copyBorrowed(content.borrowed);
     const { raw } = content;
     const adding: { id: Uint8Array; bytes: Uint8Array }[] = [];
@@ -60,9 +67,9 @@ export class Salvager {
       adding.push({ id, bytes: raw.subarray(offsetInBlock, offsetInBlock + lengthBytes) });
     });
     for (const { id, bytes } of adding) {
-      const key = seen && Buffer.from(id).toString('hex');
-      if (key !== undefined && seen!.has(key)) continue;
-      if (key !== undefined) seen!.add(key);
+      const text = idText(id);
+      if (neededIds?.has(text) === false || seen?.has(text) === true) continue;
+      seen?.add(text);
       await this.#writers[kind].add(id, bytes);
       this.chunkCount += 1;
     }

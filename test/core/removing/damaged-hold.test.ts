@@ -7,7 +7,7 @@ import { compact } from '../../../src/core/removing/compact.ts';
 import { withRepository } from '../../../src/core/session/session.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
-import { forgetDomain } from '../../../src/realm/verbs/realm/leave.ts';
+import { forgetDomain } from '../../../src/realm/verbs/realm/forget-domain.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { collectStats } from '../../../src/verbs/stats/stats.ts';
 import { ALL, makeSetting } from '../../support/lending-pair.ts';

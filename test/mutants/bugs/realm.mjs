@@ -101,7 +101,7 @@ export const bugs = [
   },
   {
     id: 'RE11',
-    file: 'realm/verbs/realm/leave.ts',
+    file: 'realm/verbs/realm/forget-domain.ts',
     find: '    error instanceof RepositoryLockedError ||\n',
     replace: '',
     tests: REALM,

@@ -10,7 +10,7 @@ import { adopt } from '../../../src/realm/verbs/adopt/adopt.ts';
 import { openDomainSource } from '../../../src/realm/lending/domain-source.ts';
 import { releaseHolds } from '../../../src/realm/lending/holds.ts';
 import { joinRealm } from '../../../src/realm/verbs/realm/join.ts';
-import { forgetDomain } from '../../../src/realm/verbs/realm/leave.ts';
+import { forgetDomain } from '../../../src/realm/verbs/realm/forget-domain.ts';
 import { Domains } from '../../../src/realm/domains/domains.ts';
 import { PlaneWatch } from '../../../src/realm/domains/plane-watch.ts';
 import { publish } from '../../../src/realm/verbs/realm/publish-ranges.ts';

@@ -7,7 +7,7 @@ import { compact } from '../../../src/core/removing/compact.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import { openDomainSource } from '../../../src/realm/lending/domain-source.ts';
 import { realmStatus } from '../../../src/realm/verbs/realm/status.ts';
-import { forgetDomain } from '../../../src/realm/verbs/realm/leave.ts';
+import { forgetDomain } from '../../../src/realm/verbs/realm/forget-domain.ts';
 import { ALL, kindsOf, liveIdsOf, makeSetting } from '../../support/lending-pair.ts';
 import { withAgent } from '../../support/with-agent.ts';
 

@@ -165,7 +165,11 @@ describe('no hold ends', () => {
   test.each<[string, (context: OperationContext) => Promise<unknown>]>([
     ['a compaction', async (context) => compact(context, ALL)],
     ['an adoption', async (context) => adopt(context)],
-    ['a departure from the realm', leaveRealm],
+    [
+      'a departure from the realm, which is refused',
+      async (context) =>
+        expect(leaveRealm(context)).rejects.toMatchObject({ advice: { code: 'wait-or-accept-older-state' } }),
+    ],
   ])('by %s, while the small files are those of yesterday', async (_, act) => {
     const { realm, owner, holder, source } = await makeSetting();
     await holder.backUp(realm.files(1, 9));
@@ -178,7 +182,6 @@ describe('no hold ends', () => {
     await act(holder.context);
     expect(await holdIds(owner)).toEqual(holds);
     putSmallFiles(holder.place, today);
-    if (act === leaveRealm) return;
     await deleteAll(owner);
     await holder.expectRestored(source);
   });

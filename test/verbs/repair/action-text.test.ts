@@ -61,12 +61,12 @@ const ACTIONS: ReadonlyArray<[RepairAction, string | undefined, string]> = [
     `set aside ${CHECKPOINT}, a checkpoint that is damaged or wrong`,
   ],
   [
-    { kind: 'segment-rebuilt', intactPacks: 2000, damagedPacks: 1, missingPacks: 1 },
+    { kind: 'segment-rebuilt', intactPacks: 2000, copiedPacks: 2, damagedPacks: 1, missingPacks: 1, roomBytes: 9 },
     undefined,
-    'write a new segment that lists 2000 intact packs and copies of what is readable in 1 damaged pack; 1 missing pack',
+    'write a new segment that lists 2000 intact packs and copies of what is readable in 1 damaged pack and copies of what is needed of 2 other packs; 1 missing pack',
   ],
   [
-    { kind: 'segment-rebuilt', intactPacks: 1, damagedPacks: 0, missingPacks: 0 },
+    { kind: 'segment-rebuilt', intactPacks: 1, copiedPacks: 0, damagedPacks: 0, missingPacks: 0, roomBytes: 0 },
     undefined,
     'write a new segment that lists 1 intact pack',
   ],

@@ -108,8 +108,12 @@ test('what a pack with a damaged footer holds gets a pack of a new name, and the
     const damage = flip(backend, pack, -30);
     const disk = await spoil(stage, damage);
     const damaged = disk.peek(pack)!;
+    const before = filesIn(disk, 'packs');
+    expect((await repairAll(disk, true)).roomBytes).toBe(damaged.length);
     await repairAll(disk);
     expect(disk.peek(pack)).toBeUndefined();
+    const made = filesIn(disk, 'packs').filter((name) => !before.includes(name));
+    expect(made.reduce((sum, name) => sum + disk.view(name).length, 0)).toBeLessThan(damaged.length + 200);
     expect(filesIn(disk, 'quarantine').map((file) => disk.peek(file))).toEqual([damaged]);
     expect((await checkAll(disk)).findings).toEqual([]);
   }

@@ -2,12 +2,13 @@ import type { Command } from 'commander';
 import type { CommandRunner } from '../../../console/command-runner.ts';
 import { EXIT_FAILURE, EXIT_SUCCESS, REPOSITORY_EXIT_CODES } from '../../../console/exit-codes.ts';
 import { formatHelpFooter } from '../../../console/options/help-footer.ts';
+import { addRemovalOptions, overriding } from '../../../console/options/removal-options.ts';
+import type { RemovalFlags } from '../../../console/options/removal-options.ts';
 import { omitUndefined } from '../../../console/options/omit-undefined.ts';
 import { textValue } from '../../../console/options/option-values.ts';
 
-interface AdoptFlags {
+interface AdoptFlags extends RemovalFlags {
   readonly from?: string;
-  readonly dryRun?: boolean;
 }
 
 const DETAILS = `
@@ -20,11 +21,12 @@ keeps all of its chunks as long as one of them is needed; and time, because each
 read. docs/domains.md says more. A full adoption ends all of this.`;
 
 export function defineAdopt(program: Command, runner: CommandRunner): void {
-  program
+  const command = program
     .command('adopt')
     .description('Copy to this repository what others keep for it (experimental).')
     .option('--from <domain>', 'only what this domain keeps (default: everything)', textValue)
-    .option('-n, --dry-run', 'change nothing, only print how much would be copied')
+    .option('-n, --dry-run', 'change nothing, only print how much would be copied');
+  addRemovalOptions(command)
     .addHelpText('after', DETAILS)
     .addHelpText(
       'after',
@@ -37,9 +39,9 @@ export function defineAdopt(program: Command, runner: CommandRunner): void {
       }),
     )
     .action(
-      runner.inSession(async ({ context, output }, { from, dryRun }: AdoptFlags) => {
+      runner.inSession(async ({ context, output }, { from, ...flags }: AdoptFlags) => {
         const [{ adopt }, { reportAdopt }] = await Promise.all([import('./adopt.ts'), import('./report.ts')]);
-        const result = await adopt(context, omitUndefined({ from, dryRun }));
+        const result = await adopt(overriding(context, flags), omitUndefined({ from, dryRun: flags.dryRun }));
         reportAdopt(output, result);
         return result.failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
       }),

@@ -1,42 +1,40 @@
-import { assertArguments, assertContext } from '../../../core/session/arguments.ts';
-import { hostname } from 'node:os';
-import {
-  CancelledError,
-  LdmError,
-  NoPasswordError,
-  RefusedError,
-  RepositoryLockedError,
-  UnsupportedFormatError,
-  WrongPasswordError,
-  isDamage,
-} from '../../../core/errors.ts';
+import { assertContext } from '../../../core/session/arguments.ts';
+import { RefusedError } from '../../../core/errors.ts';
 import { removeMembership } from '../../domains/membership-file.ts';
+import type { OpenedState } from '../../../core/repository/opened-state.ts';
 import type { Repository } from '../../../core/repository/repository.ts';
-import type { SnapshotListing } from '../../../core/repository/read-snapshots.ts';
 import { waitingContext } from '../../../core/session/context.ts';
 import { withRepository } from '../../../core/session/session.ts';
 import type { OperationContext } from '../../../core/session/context.ts';
-import { commitDelete } from '../../../core/removing/remove-snapshots.ts';
-import { borrowedPacksOf, knowsAllLoans, readBorrowedBlocks } from '../../lending/borrowed-packs.ts';
-import { Domains } from '../../domains/domains.ts';
-import type { Domain } from '../../domains/open-peer.ts';
+import { findStaying } from '../../../core/removing/unindexed-packs.ts';
+import { formatTime } from '../../../core/util/format-time.ts';
+import { borrowedPacksOf, knowsAllLoans } from '../../lending/borrowed-packs.ts';
 import { RealmAccess } from '../../domains/realm-access.ts';
 import { releaseUnneeded } from '../../lending/hold-release.ts';
-import { holdsFor } from '../../lending/holds.ts';
-import { findDomain } from './join.ts';
-import { assertOriginal, isRepositoryAt } from '../../domains/own-place.ts';
-import { announcedEndpoint, mayAgentRun } from '../../domains/open-peer.ts';
+import { readPlacedHolds } from '../../lending/placed-holds.ts';
+import { assertOriginal } from '../../domains/own-place.ts';
 import { withRealm } from '../../domains/realm.ts';
 import type { OpenRealm } from '../../domains/realm.ts';
 
 export interface LeaveResult {
   readonly realmId: string;
   readonly name: string;
+  /** The domains that still keep chunks for this one, which no longer needs them. */
+  readonly holdsKept: readonly HoldsKept[];
+}
+
+export interface HoldsKept {
+  readonly domainId: string;
+  /** Undefined if it is not a member of the realm. */
+  readonly name: string | undefined;
+  readonly holds: number;
+  /** Why they could not be ended. */
+  readonly reason: string;
 }
 
 /**
  * Leaves the realm: the others no longer ask this domain. Its repository keeps the keys of the realm, and can join again.
- * @throws RefusedError if it relies on another domain, or another one on it
+ * @throws RefusedError if it relies on another domain, or may rely on one, or another one on it
  * @throws CoordinatorError
  */
 export async function leaveRealm(context: OperationContext): Promise<LeaveResult> {
@@ -44,14 +42,13 @@ export async function leaveRealm(context: OperationContext): Promise<LeaveResult
   // No other process may begin to rely on a domain meanwhile.
   const leaving = withRepository(waitingContext(context), 'exclusive', async (repository) =>
     withRealm(repository, async (realm) => {
-      await assertIndependent(repository);
-      // What failed backups have left elsewhere.
-      await releaseUnneeded(new RealmAccess(context, repository));
+      await assertIndependent(context, repository);
+      const holdsKept = await endHolds(context, repository, realm);
       // A copy must not end the membership of the original. One that was forgotten has no record.
       if ((await realm.records.memberOf(realm.domainId)) !== undefined) await assertOriginal(context, realm);
       await removeDomain(realm, realm.domainId);
       await removeMembership(repository);
-      return { realmId: realm.realmId, name: realm.membership.name };
+      return { realmId: realm.realmId, name: realm.membership.name, holdsKept };
     }),
   );
   return await leaving.catch((error: unknown) => {
@@ -67,7 +64,28 @@ export async function leaveRealm(context: OperationContext): Promise<LeaveResult
   });
 }
 
-async function assertIndependent(repository: Repository): Promise<void> {
+/**
+ * Ends what failed backups have left elsewhere. Returns what could not be ended: no later command tries that again, unless
+ * the repository joins again.
+ */
+async function endHolds(
+  context: OperationContext,
+  repository: Repository,
+  { records }: OpenRealm,
+): Promise<readonly HoldsKept[]> {
+  const reasons = new Map<string, string>();
+  await releaseUnneeded(new RealmAccess(context, repository), ({ domainIds, reason }) => {
+    for (const id of domainIds) reasons.set(id, reason);
+  });
+  const kept: HoldsKept[] = [];
+  for (const [domainId, { size: holds }] of await readPlacedHolds(repository)) {
+    const name = (await records.memberOf(domainId))?.name;
+    kept.push({ domainId, name, holds, reason: reasons.get(domainId) ?? 'it is not a member of the realm' });
+  }
+  return kept;
+}
+
+async function assertIndependent(context: OperationContext, repository: Repository): Promise<void> {
   const { listings } = await repository.files.readSnapshots();
   const holders = new Set(listings.flatMap(({ snapshot: { hold } }) => (hold === undefined ? [] : [hold.name])));
   if (holders.size > 0) {
@@ -81,145 +99,25 @@ async function assertIndependent(repository: Repository): Promise<void> {
       advice: { code: 'check-and-repair' },
     });
   }
-  if (borrowedPacksOf(opened.state).length === 0) return;
-  throw new RefusedError('other domains keep chunks for this repository', { advice: { code: 'adopt-first' } });
+  if (borrowedPacksOf(opened.state).length > 0)
+    throw new RefusedError('other domains keep chunks for this repository', { advice: { code: 'adopt-first' } });
+  await assertNoneStay(context, repository, opened);
 }
 
-export interface ForgetDomainOptions {
-  /** The name of the domain, or the beginning of its id. */
-  readonly named: string;
-  /** Also ends the holds with which this repository keeps chunks for it. */
-  readonly releasesHolds?: boolean;
-}
-
-export interface ForgetDomainResult {
-  readonly domainId: string;
-  readonly name: string | undefined;
-  readonly holdsReleased: number;
-}
-
-/**
- * Removes the records of another domain, whose repository is gone.
- * @throws RefusedError if there is no such domain, its agent runs, or this repository keeps chunks for it
- */
-export async function forgetDomain(
-  context: OperationContext,
-  options: ForgetDomainOptions,
-): Promise<ForgetDomainResult> {
-  assertArguments<ForgetDomainOptions>(context, options, { named: 'text!', releasesHolds: 'flag' });
-  return await withRepository(context, 'shared', async (repository) =>
-    withRealm(repository, async (realm) => {
-      await assertOriginal(context, realm);
-      const { members, damaged } = await realm.records.members();
-      const { listings } = await repository.files.readSnapshots();
-      const domainId = findForgettable(options.named, { members, damaged }, listings);
-      if (domainId === realm.domainId) {
-        throw new RefusedError(`${options.named} is this repository`, { advice: { code: 'leave-realm' } });
-      }
-      await assertGone(context, realm, domainId, options.named);
-      const holds = holdsFor(domainId, listings);
-      await assertGivenUp(repository, { domainId, holds }, options);
-      if (holds.length > 0) await commitDelete(context, repository, holds);
-      await removeDomain(realm, domainId);
-      return { domainId, name: members.get(domainId)?.value.name, holdsReleased: holds.length };
-    }),
+/** No hold ends while packs stay for a newer state, and after the departure nothing would end it. */
+async function assertNoneStay(context: OperationContext, repository: Repository, opened: OpenedState): Promise<void> {
+  if ((await readPlacedHolds(repository)).size === 0) return;
+  const staying = await findStaying(context, repository, opened);
+  if (staying === undefined) return;
+  const until = staying.until === undefined ? '' : ` until ${formatTime(staying.until)}`;
+  throw new RefusedError(
+    `packs that no snapshot needs stay${until}: a newer state of the repository may need them, and with them chunks that other domains keep`,
+    { advice: { code: 'wait-or-accept-older-state' } },
   );
 }
 
-/** Also a domain that is no member any more, and for which this repository still keeps chunks. */
-function findForgettable(
-  named: string,
-  members: Parameters<typeof findDomain>[1],
-  listings: readonly SnapshotListing[],
-): string {
-  try {
-    return findDomain(named, members);
-  } catch (error) {
-    const holds = listings.flatMap(({ snapshot: { hold } }) => hold ?? []);
-    const holder = holds.find(
-      ({ name, domainId }) => name === named || (named.length >= 4 && domainId.startsWith(named)),
-    );
-    if (holder === undefined) throw error;
-    return holder.domainId;
-  }
-}
-
-/** @throws RefusedError if the agent or the repository of the domain answers */
-async function assertGone(context: OperationContext, realm: OpenRealm, domainId: string, named: string): Promise<void> {
-  await assertNoAgent(realm, domainId, named);
-  const domains = new Domains(context, realm);
-  let trace: string | undefined;
-  try {
-    await domains.readRecords();
-    const domain = domains.all.find(({ id }) => id === domainId);
-    trace = domain && (await traceOf(context, domains, domain));
-  } finally {
-    await domains.close();
-  }
-  if (trace === undefined) return;
-  throw new RefusedError(`the repository of ${named} ${trace}`, { advice: { code: 'leave-realm-there' } });
-}
-
-/** Returns how the repository of a domain shows that it exists. Undefined: it is gone, or cannot be seen from here. */
-async function traceOf(
-  context: OperationContext,
-  domains: Domains,
-  { id, member: { place } }: Domain,
-): Promise<string | undefined> {
-  // It may be in a directory that several machines can reach, or have another password.
-  if (place.startsWith('/') && (await isRepositoryAt(context, place, id))) return `still exists at ${place}`;
-  try {
-    await (await domains.peerOf(id)).status();
-    return 'can be reached';
-  } catch (error) {
-    if (!(error instanceof LdmError) || error instanceof CancelledError) throw error;
-    return isThereAllTheSame(error) ? `exists, though it cannot be opened: ${error.message}` : undefined;
-  }
-}
-
-/** A repository that is in use, or needs another password, or is damaged, still needs what others keep for it. */
-function isThereAllTheSame(error: LdmError): boolean {
-  return (
-    error instanceof RepositoryLockedError ||
-    error instanceof WrongPasswordError ||
-    error instanceof NoPasswordError ||
-    error instanceof UnsupportedFormatError ||
-    isDamage(error)
-  );
-}
-
-/** @throws RefusedError if one of the two keeps chunks for the other, unless the caller agrees to lose them */
-async function assertGivenUp(
-  repository: Repository,
-  { domainId, holds }: { readonly domainId: string; readonly holds: readonly SnapshotListing[] },
-  { named, releasesHolds }: ForgetDomainOptions,
-): Promise<void> {
-  if (releasesHolds === true) return;
-  if (holds.length > 0) {
-    throw new RefusedError(`this repository keeps chunks that snapshots of ${named} need`, {
-      advice: { code: 'release-holds' },
-    });
-  }
-  const { state } = await repository.openState();
-  const ignored = (): void => undefined;
-  for await (const block of readBorrowedBlocks(repository, borrowedPacksOf(state), ignored)) {
-    if (block.domainId !== domainId) continue;
-    throw new RefusedError(`${named} keeps chunks for this repository`, { advice: { code: 'adopt-or-give-up' } });
-  }
-}
-
-/** An agent that was killed may still be announced. */
-async function assertNoAgent(realm: OpenRealm, domainId: string, named: string): Promise<void> {
-  const endpoint = await announcedEndpoint(realm, domainId);
-  if (endpoint === undefined) return;
-  const isRunning = await mayAgentRun(realm, endpoint, domainId);
-  const elsewhere = endpoint.kind === 'socket' && endpoint.host !== hostname() ? endpoint.host : undefined;
-  if (!isRunning && elsewhere === undefined) return;
-  const reason = isRunning ? 'is running' : `is announced on ${elsewhere}, where it cannot be asked`;
-  throw new RefusedError(`the agent of ${named} ${reason}`, { hint: 'Stop it first, or leave the realm there.' });
-}
-
-async function removeDomain({ records, coordinator }: OpenRealm, domainId: string): Promise<void> {
+/** Removes what the coordinator has of a domain. */
+export async function removeDomain({ records, coordinator }: OpenRealm, domainId: string): Promise<void> {
   await records.remove(domainId);
   for (const name of (await coordinator.planes?.names(domainId)) ?? [])
     await coordinator.planes!.remove(domainId, name);

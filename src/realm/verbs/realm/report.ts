@@ -1,6 +1,7 @@
 import type { CreatedRealm } from './create.ts';
 import type { JoinResult } from './join.ts';
-import type { ForgetDomainResult, LeaveResult } from './leave.ts';
+import type { ForgetDomainResult } from './forget-domain.ts';
+import type { LeaveResult } from './leave.ts';
 import type { PublishResult } from './publish-ranges.ts';
 import type { PublishedState } from '../../formats/domain-records.ts';
 import { formatBytes } from '../../../core/util/format-bytes.ts';
@@ -71,10 +72,19 @@ export function reportPublished(output: Output, { publication: { state, bytes },
   );
 }
 
-export function reportLeave(output: Output, { realmId, name }: LeaveResult): void {
+export function reportLeave(output: Output, { realmId, name, holdsKept }: LeaveResult): void {
   output.complete('The repository has left the realm.');
-  output.message('summary', { change: 'left', realm_id: realmId, name });
+  const fields = holdsKept.map(({ domainId, ...kept }) => ({ domain_id: domainId, ...kept }));
+  output.message('summary', { change: 'left', realm_id: realmId, name, holds_kept: fields });
   output.remark(`${name} has left realm ${realmId.slice(0, 10)}`);
+  if (output.json || holdsKept.length === 0) return;
+  for (const { domainId, name: lender = domainId.slice(0, 8), holds, reason } of holdsKept)
+    output.line(
+      `the domain ${lender} still has ${countNoun(holds, 'hold')} for this repository: ${escapeForTerminal(reason)}`,
+    );
+  output.line(
+    `To end them, run \`ldm realm forget ${quoteForShell(name)} --release-holds\` in the repository of each of these domains. Or join again when they can be reached, and run \`ldm compact\`.`,
+  );
 }
 
 export function reportForgottenDomain(output: Output, { domainId, name, holdsReleased }: ForgetDomainResult): void {

@@ -167,8 +167,6 @@ interface RemoteAids {
    * `claim` has asked already.
    */
   readAhead?(next: NextReads): void;
-  /** Says that a file will have this name soon. Anything that can be done for that before is a wait less. */
-  expectName?(name: string): void;
   /** Says that later commands will read a pack of this size again. */
   expectReads?(name: string, sizeBytes: number): void;
 }

@@ -56,7 +56,8 @@ export abstract class FileSystemBackend implements Backend {
    * `syncDirectory` of the new directory itself.
    */
   abstract makeDirectory(name: string): Promise<void>;
-  expectName?(name: string): void;
+  /** Prepares that a file gets this name, beside the sync of the file. */
+  protected expectName?(name: string): void;
   /** Creates a file; fails with the kind `exists` if it exists. `next`: as for `claim`. */
   abstract create(name: string, next?: NextReads): Promise<FileWriter>;
   /** Replaces `target` if it exists. */
@@ -110,7 +111,6 @@ export abstract class FileSystemBackend implements Backend {
   }
 
   async publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
-    this.expectName?.(name);
     const file = await this.stage();
     try {
       await file.append(bytes);
@@ -174,6 +174,7 @@ export abstract class FileSystemBackend implements Backend {
   /** After a failed fsync, the file is removed, not synced again: the kernel may have dropped its bytes. */
   async #publish({ name, writer }: TemporaryFile, { target, verify, isNew }: Publication): Promise<void> {
     try {
+      this.expectName?.(target);
       if (this.isFar) await Promise.all([writer.sync(), verify?.()]);
       else await writer.sync();
       await writer.close();

@@ -36,10 +36,6 @@ export abstract class PassingBackend implements Backend {
     this.#inner.readAhead?.(next);
   }
 
-  expectName(name: string): void {
-    this.#inner.expectName?.(name);
-  }
-
   async examine(): Promise<Place | undefined> {
     return await this.#inner.examine();
   }

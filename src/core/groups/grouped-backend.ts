@@ -104,10 +104,6 @@ export class GroupedBackend implements Backend {
     this.#metadata.distrust?.(name);
   }
 
-  expectName(name: string): void {
-    this.#metadata.expectName?.(name);
-  }
-
   async copiesOf(name: string): Promise<readonly string[]> {
     return isPack(name) ? await this.#packs.copiesOf(name) : [];
   }

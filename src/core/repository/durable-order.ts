@@ -66,13 +66,15 @@ export class DurableOrder implements PackSink {
     return await this.#backend.stage(kind === 'tree', kind === 'data');
   }
 
-  /** Indexes packs, after making them durable. Returns the segment's id; the segment itself is durable on return. */
-  async publishSegment(packs: readonly PackContents[]): Promise<string> {
+  /** Indexes packs, after making them durable. Returns the id of the segment, which is durable then. */
+  async publishSegment(packs: readonly PackContents[], verify?: Verify): Promise<string> {
     await this.#backend.barrier();
     const bytes = this.#seals.seal('segments', encodeSegment(packs, randomBytes(NONCE_BYTES)));
     const id = sha256(bytes);
-    this.packNotes?.onIndexing(packs.map((pack) => pack.id));
-    await this.#backend.publish(segmentName(id), bytes);
+    await this.#backend.publish(segmentName(id), bytes, async () => {
+      await verify?.();
+      this.packNotes?.onIndexing(packs.map((pack) => pack.id));
+    });
     // When this fails the segment stays: another process may have opened the repository with it by now.
     await this.#backend.barrier();
     return id;
@@ -197,7 +199,6 @@ export class DurableOrder implements PackSink {
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
   async #publishStream(name: string, write: WriteFile, verify?: Verify, isNew?: boolean): Promise<void> {
-    this.#backend.expectName?.(name);
     const file = await this.#stage(async (each) => write(async (bytes) => each.append(bytes)), isCheckpointName(name));
     await file.publish(name, verify, isNew);
     await this.#backend.barrier();

@@ -26,5 +26,5 @@ export const NEXT_READS: ReadonlyMap<string, NextReads> = new Map([
     },
   ],
   ['read', { names: CONFIG_NAMES, directories: [...WATCHED, ...STATE_OF_SNAPSHOTS, ...STATE_OF_CHUNKS] }],
-  ['list', { directories: WATCHED }],
+  ['list', { names: CONFIG_NAMES, directories: [...WATCHED, 'manifests.bak', 'snapshots'] }],
 ]);

@@ -185,7 +185,8 @@ export class Repository {
   /** Indexes new packs. `verifyPacks` throws if one of them no longer exists. */
   segmentWriter(verifyPacks: (packs: readonly PackContents[]) => Promise<void>): SegmentWriter {
     const { order, assertLocked: verifyLock, sizes } = this;
-    const publish = async (packs: readonly PackContents[]): Promise<string> => order.publishSegment(packs);
+    const publish = async (packs: readonly PackContents[], verify: Verify): Promise<string> =>
+      order.publishSegment(packs, verify);
     return new SegmentWriter({ publish, verifyLock, verifyPacks, segmentBytes: sizes.segmentBytes });
   }
 

@@ -3,7 +3,7 @@ import type { Verify } from '../backend/backend.ts';
 
 /** Collects new packs that no segment lists yet, and publishes segments that list them. */
 export class SegmentWriter {
-  readonly #publish: (packs: readonly PackContents[]) => Promise<unknown>;
+  readonly #publish: (packs: readonly PackContents[], verify: Verify) => Promise<unknown>;
   readonly #verifyLock: Verify;
   readonly #verifyPacks: (packs: readonly PackContents[]) => Promise<void>;
   readonly #segmentBytes: number;
@@ -11,7 +11,7 @@ export class SegmentWriter {
   #unindexedBytes = 0;
 
   constructor(options: {
-    readonly publish: (packs: readonly PackContents[]) => Promise<unknown>;
+    readonly publish: (packs: readonly PackContents[], verify: Verify) => Promise<unknown>;
     readonly verifyLock: Verify;
     readonly verifyPacks: (packs: readonly PackContents[]) => Promise<void>;
     /** A segment is written once the packs that it lists reach this size. */
@@ -38,13 +38,11 @@ export class SegmentWriter {
   async flush(): Promise<void> {
     const packs = [...this.#unindexed];
     if (packs.length === 0) return;
-    // Another process may have removed our lock and these packs; a segment must not list missing packs.
-    await this.#verifyLock();
-    await this.#verifyPacks(packs);
     // Others may have been added meanwhile.
     const indexed = new Set(packs);
     this.#unindexed = this.#unindexed.filter((pack) => !indexed.has(pack));
     this.#unindexedBytes = this.#unindexed.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
-    await this.#publish(packs);
+    // Another process may have removed our lock and these packs; a segment must not list missing packs.
+    await this.#publish(packs, async () => void (await Promise.all([this.#verifyLock(), this.#verifyPacks(packs)])));
   }
 }

@@ -9,6 +9,7 @@ import {
   RESERVE_NAME,
 } from '../format/layout.ts';
 import { isOwnName } from '../format/own-names.ts';
+import { prefetch } from '../util/prefetch.ts';
 import { listEverything } from './own-listing.ts';
 
 const HINT = 'Nothing was changed. Name a new or empty directory.';
@@ -41,8 +42,9 @@ export async function assertVacant(backend: Backend, known: ReadonlySet<string> 
 }
 
 async function foreignFile(backend: Backend, known: ReadonlySet<string>): Promise<string | undefined> {
-  for (const directory of DIRECTORIES) {
-    for (const { name, isForeign } of await listEverything(backend, directory)) {
+  const list = async (directory: string): ReturnType<typeof listEverything> => listEverything(backend, directory);
+  for await (const [directory, listing] of prefetch(DIRECTORIES, backend.readsAtOnce, list)) {
+    for (const { name, isForeign } of await listing) {
       if (!known.has(name) && (isForeign === true || !isOwnName(name) || !LEFT_BY_INIT.has(directory))) return name;
     }
   }

@@ -10,14 +10,14 @@ export interface ChunkSaver {
   has(ids: Uint8Array, offset: number): boolean;
 
   /**
-   * Like `has`, for all chunks of a file. Also returns false if their lengths do not add up to the file size. `isEarlier`: the
-   * earlier snapshot, as named by `relyOn`, has this file.
+   * Like `has`, for all chunks of a file. Also returns false if their lengths do not add up to the file size. `isEarlier`: one
+   * of the earlier snapshots, as named by `relyOn`, has this file.
    */
   hasFile(ids: Uint8Array, sizeBytes: number, isEarlier?: boolean): boolean;
 
   /**
-   * Stores a chunk if it is new; copies the bytes. If a promise is returned, the caller must wait for it. `isEarlier`: the
-   * earlier snapshot has this tree.
+   * Stores a chunk if it is new; copies the bytes. If a promise is returned, the caller must wait for it. `isEarlier`: one
+   * of the earlier snapshots has this tree.
    */
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array, isEarlier?: boolean): Promise<void> | undefined;
 

@@ -28,8 +28,8 @@ export class ReliedPacks {
   /** By pack index: `ITSELF` or `THROUGH_EARLIER`, or both. */
   readonly #reliance: Uint8Array;
   readonly #hasGroups: boolean;
-  /** The manifest of the earlier snapshot. */
-  #earlierName: string | undefined;
+  /** The manifests of the earlier snapshots. */
+  #earlierNames: readonly string[] = [];
   /** By pack index: whether the pack is condemned. */
   readonly #isCondemned: Uint8Array;
   /** By pack index: whether the pack may be in a group that is offline. Undefined if none is. */
@@ -64,21 +64,21 @@ export class ReliedPacks {
   }
 
   /**
-   * Names the snapshot that the new one is compared with. Under the lock, no compaction removes a chunk that an existing
-   * snapshot needs, so its manifest is looked up instead of the packs with what they have in common: these may be 3
-   * million. Not where a lock proves less, nor with groups, each of which may lack its packs.
+   * Names the snapshots that the new one is compared with. Under the lock, no compaction removes a chunk that an existing
+   * snapshot needs, so their manifests are looked up instead of the packs with what they have in common with the new one:
+   * these may be 3 million. Not where a lock proves less, nor with groups, each of which may lack its packs.
    */
-  relyOn(snapshotId: string): void {
-    if (!this.#canLockReturn && !this.#hasGroups) this.#earlierName = snapshotName(snapshotId);
+  relyOn(snapshotIds: readonly string[]): void {
+    if (!this.#canLockReturn && !this.#hasGroups) this.#earlierNames = snapshotIds.map((id) => snapshotName(id));
   }
 
   /**
-   * Adds a pack by its index in the state. Returns false if it is condemned: its chunks must be stored again. `isEarlier`: the
-   * earlier snapshot needs the same chunk.
+   * Adds a pack by its index in the state. Returns false if it is condemned: its chunks must be stored again. `isEarlier`: one
+   * of the earlier snapshots needs the same chunk.
    */
   rely(packIndex: number, isEarlier = false): boolean {
     if (this.#isCondemned[packIndex] === 1) return false;
-    this.#reliance[packIndex]! |= isEarlier && this.#earlierName !== undefined ? THROUGH_EARLIER : ITSELF;
+    this.#reliance[packIndex]! |= isEarlier && this.#earlierNames.length > 0 ? THROUGH_EARLIER : ITSELF;
     return true;
   }
 
@@ -112,15 +112,14 @@ export class ReliedPacks {
       await this.#assertPresent(this.relied(THROUGH_EARLIER));
   }
 
-  /** Returns whether the earlier snapshot exists. */
+  /** Returns whether the earlier snapshots exist. */
   async #assertPresent(packs: readonly PackSize[]): Promise<boolean> {
     const wanted = packs.filter(({ id }) => !this.#found.has(id));
-    const earlier = this.#earlierName ?? [];
-    let isThere = true;
+    let areThere = true;
     // One call for the lock and everything else: each call to a remote place takes a round trip.
     const { present, gone } = await this.#look(wanted, async (names: readonly string[]) => {
-      const sizes = await this.#lockedSizesOf([earlier, names].flat());
-      isThere = [earlier].flat().every((name) => sizes.has(name));
+      const sizes = await this.#lockedSizesOf([...this.#earlierNames, ...names]);
+      areThere = this.#earlierNames.every((name) => sizes.has(name));
       return sizes;
     });
     const own = new Set(this.#own.map(({ id }) => id));
@@ -128,7 +127,7 @@ export class ReliedPacks {
     this.#offline = gone.filter(isOffline);
     this.#assertNone(gone.filter((pack) => !isOffline(pack)));
     if (!this.#canLockReturn) for (const id of present.keys()) this.#found.add(id);
-    return isThere;
+    return areThere;
   }
 
   /** Packs that could not be looked for, by the last `assertLockedAndPresent`, because a group is offline. */

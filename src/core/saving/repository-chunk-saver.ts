@@ -4,6 +4,7 @@ import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { Repository } from '../repository/repository.ts';
+import { mapConcurrently } from '../util/map-concurrently.ts';
 import type { SegmentWriter } from '../repository/segment-writer.ts';
 import type { BufferPool } from '../store/buffer-pool.ts';
 import type { ChunkWriter, StagedChunk } from '../store/chunk-writer.ts';
@@ -61,9 +62,9 @@ export class RepositoryChunkSaver implements ChunkSaver {
     return this.#storedLength(ids, offset) !== undefined;
   }
 
-  /** Names the snapshot whose chunks are `isEarlier` in the other calls. */
-  relyOn(snapshotId: string): void {
-    this.#packs.relyOn(snapshotId);
+  /** Names the snapshots whose chunks are `isEarlier` in the other calls. */
+  relyOn(snapshotIds: readonly string[]): void {
+    this.#packs.relyOn(snapshotIds);
   }
 
   hasFile(ids: Uint8Array, sizeBytes: number, isEarlier?: boolean): boolean {
@@ -195,8 +196,9 @@ export class RepositoryChunkSaver implements ChunkSaver {
   /** Makes all chunks saved so far durable, except for borrowed ones. More may follow. */
   async flush(): Promise<void> {
     await this.#offered?.flush();
-    await this.#writers?.data.finish();
-    await this.#writers?.tree.finish();
+    const atOnce = this.#repository.order.isFar ? 2 : 1;
+    const writers = this.#writers === undefined ? [] : [this.#writers.data, this.#writers.tree];
+    await mapConcurrently(writers, atOnce, async (writer) => writer.finish());
     await this.#segments.flush();
   }
 

@@ -35,8 +35,9 @@ export class TreeSaver {
     const isSame = before !== undefined && (bytes === before.bytes || Buffer.compare(bytes, before.bytes) === 0);
     if (before !== undefined && !isSame) await this.#removed.compare(before.bytes, bytes);
     const id = isSame ? before.id : this.#hasher.treeId(bytes);
-    if (memory === undefined) await this.#chunks.put('tree', id, bytes, isSame);
-    else await this.#chunks.putLarge(id, { buffer: memory, lengthBytes: bytes.length }, isSame);
+    const isEarlier = isSame && before.isOfSnapshot;
+    if (memory === undefined) await this.#chunks.put('tree', id, bytes, isEarlier);
+    else await this.#chunks.putLarge(id, { buffer: memory, lengthBytes: bytes.length }, isEarlier);
     return id;
   }
 }

@@ -16,8 +16,8 @@ import type { SourcePlan } from './source-plan.ts';
 export interface ParentSnapshot {
   /** The id of the newest snapshot in use. */
   readonly id: string;
-  /** Whether `tree`, and so everything below it, is that of the newest snapshot in use. */
-  readonly isOwnTree: boolean;
+  /** The ids of all snapshots in use. */
+  readonly usedIds: readonly string[];
   /** The id of the tree to compare with: for each root, it has the entry from the snapshot chosen for that root. */
   readonly tree: Uint8Array;
   /** The summary of the newest snapshot in use. Undefined if that snapshot has other paths than this backup. */
@@ -87,7 +87,7 @@ async function findParent(
   });
   return {
     id: newest.id,
-    isOwnTree: composed === undefined,
+    usedIds: used.map(({ id }) => id),
     tree: composed ?? Buffer.from(tree, 'hex'),
     summary: hasSamePaths ? summary : undefined,
     wholeTree: hasSamePaths ? tree : undefined,

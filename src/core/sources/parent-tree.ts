@@ -9,6 +9,8 @@ export interface ParentTree {
   /** The encoded tree, verified against its id. */
   readonly bytes: Buffer;
   readonly entries: TreeReader;
+  /** Whether a snapshot has it. Otherwise it was made for the comparison, and its id says nothing. */
+  readonly isOfSnapshot: boolean;
 }
 
 /** Reads the trees of the parent snapshot. */
@@ -35,7 +37,7 @@ export class ParentTrees {
     try {
       const held = this.#held.size === 0 ? undefined : this.#held.get(Buffer.from(id).toString('hex'));
       const bytes = held ?? bufferOver(await this.#reader.read(id, 0));
-      return { id, bytes, entries: new TreeReader(bytes) };
+      return { id, bytes, entries: new TreeReader(bytes), isOfSnapshot: held === undefined };
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.isAnyUnreadable = true;

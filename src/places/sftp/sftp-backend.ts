@@ -68,6 +68,12 @@ export class SftpBackend extends FileSystemBackend {
     });
   }
 
+  override async prepare(names: readonly string[]): Promise<void> {
+    await this.#run('makeDirectory', '', async (connection) =>
+      directories.makeRepository(connection, this.#path, names),
+    );
+  }
+
   async makeDirectory(name: string): Promise<void> {
     await this.#run('makeDirectory', name, async (connection) =>
       directories.makeDirectories(connection, this.#pathOf(name)),
@@ -107,7 +113,7 @@ export class SftpBackend extends FileSystemBackend {
   }
 
   /** Opens its directory, where the server can sync one and renames as OpenSSH does. */
-  override expectName(name: string): void {
+  protected override expectName(name: string): void {
     const path = this.#pathOf(directoryOf(name));
     const opening = this.#session.run(async (connection) =>
       canRenameAndSync(connection)
@@ -163,13 +169,7 @@ export class SftpBackend extends FileSystemBackend {
   }
 
   async touch(name: string): Promise<boolean> {
-    return await this.#run('touch', name, async (connection) => {
-      const status = await calls.statusOf(connection, this.#pathOf(name));
-      if (status === undefined) return false;
-      // Times have only whole seconds here, but two heartbeats in one second must differ.
-      const nowSeconds = Math.floor((performance.timeOrigin + performance.now()) / 1000);
-      return await calls.setTime(connection, this.#pathOf(name), Math.max(nowSeconds, status.mtime + 1));
-    });
+    return await this.#run('touch', name, async (connection) => calls.touch(connection, this.#pathOf(name)));
   }
 
   async heartbeatOf(name: string): Promise<string | undefined> {

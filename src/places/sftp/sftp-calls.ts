@@ -43,7 +43,9 @@ export async function closeHandle(connection: SftpConnection, handle: Buffer): P
 
 /** Closes a file of which nothing matters any more, without a wait for the answer. */
 export function closeLater(connection: SftpConnection, handle: Buffer): void {
-  closeHandle(connection, handle).catch(() => undefined);
+  connection.sendLater(() => {
+    closeHandle(connection, handle).catch(() => undefined);
+  });
 }
 
 export async function sizeOfHandle(connection: SftpConnection, handle: Buffer): Promise<number> {
@@ -134,8 +136,15 @@ export async function followedStatus(connection: SftpConnection, path: string): 
   return await unlessAbsent(async () => connection.request<Stats>((protocol, done) => protocol.stat(path, done)));
 }
 
-/** Sets the time of the last change, in whole seconds. Returns false if the file does not exist. */
-export async function setTime(connection: SftpConnection, path: string, mtime: number): Promise<boolean> {
+/**
+ * Sets the time of the last change to now, in whole seconds, but later than it was: two heartbeats in one second must
+ * differ. Returns false if the file does not exist.
+ */
+export async function touch(connection: SftpConnection, path: string): Promise<boolean> {
+  const status = await statusOf(connection, path);
+  if (status === undefined) return false;
+  const nowSeconds = Math.floor((performance.timeOrigin + performance.now()) / 1000);
+  const mtime = Math.max(nowSeconds, status.mtime + 1);
   const set = async (): Promise<true> => {
     await connection.request((protocol, done) =>
       protocol.setstat(path, { atime: mtime, mtime }, (error) => done(error, undefined)),

@@ -29,6 +29,9 @@ type Callback<T> = (error: Error | undefined | null, value: T) => void;
 const SILENCE_MS = 120_000;
 /** Before its first answer, ssh may ask the user for a password. */
 const FIRST_SILENCE_MS = 600_000;
+const HANDLES_UNLESS_KNOWN = 64;
+/** How many requests wait for another one. A server may have few handles. */
+const LATER_MAX = 32;
 /** How much of the messages of ssh is kept. */
 const MESSAGES_LENGTH = 4096;
 /** What the class asks of a channel of the SSH protocol. A pipe has neither a window nor packets. */
@@ -45,6 +48,7 @@ export class SftpConnection {
   readonly #ended: Promise<void>;
   /** The class is ready only when the server has also told its limits, which would be another wait. */
   #onVersion = (): void => undefined;
+  #later: (() => void)[] = [];
   #messages = '';
   #isReady = false;
   #lost: ConnectionLostError | undefined;
@@ -125,6 +129,11 @@ export class SftpConnection {
     return this.#lost !== undefined;
   }
 
+  /** How many files and directories the server keeps open, if it has said that by now. */
+  get handlesMax(): number {
+    return this.#protocol.maxOpenHandles ?? HANDLES_UNLESS_KNOWN;
+  }
+
   /** Whether the server has announced an extension, such as `fsync@openssh.com`. */
   has(extension: string, version = '1'): boolean {
     return this.#protocol._extensions[extension] === version;
@@ -148,6 +157,7 @@ export class SftpConnection {
           if (error === undefined || error === null) resolve(value);
           else reject(this.#failureOf(error));
         });
+        this.#sendRest();
       });
     } finally {
       finish();
@@ -156,6 +166,16 @@ export class SftpConnection {
         this.#watch = undefined;
       }
     }
+  }
+
+  /** Sends a request whose answer does not matter together with the next one, or never: its packet is not worth a wait. */
+  sendLater(send: () => void): void {
+    this.#later.push(send);
+    if (this.#later.length > LATER_MAX) this.#sendRest();
+  }
+
+  #sendRest(): void {
+    for (const send of this.#later.splice(0)) send();
   }
 
   /** Gives up a connection whose server waits for something that will not come. Requests that wait fail. */

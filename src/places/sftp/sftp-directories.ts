@@ -182,6 +182,30 @@ export async function makeDirectories(connection: SftpConnection, path: string):
   });
 }
 
+const PACK_DIRECTORIES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+/** Creates the directories of a repository, with those of packs: to create one for a pack takes six waits. */
+export async function makeRepository(connection: SftpConnection, top: string, names: readonly string[]): Promise<void> {
+  await makeDirectories(connection, top);
+  await makeInner(connection, top, names);
+  if (names.includes('packs')) await makeInner(connection, `${top}/packs`, PACK_DIRECTORIES);
+}
+
+/** Creates directories in one that exists, all at once, and makes their names durable. Accepts what exists. */
+async function makeInner(connection: SftpConnection, outer: string, names: readonly string[]): Promise<void> {
+  const making = names.map(async (name) =>
+    connection.request<void>((protocol, done) =>
+      protocol.mkdir(`${outer}/${name}`, { mode: DIRECTORY_MODE }, (error) => done(error, undefined)),
+    ),
+  );
+  const outcomes = await Promise.allSettled(making);
+  for (const [index, outcome] of outcomes.entries()) {
+    // It has no number of its own if something exists already.
+    if (outcome.status === 'rejected') await makeDirectories(connection, `${outer}/${names[index]}`);
+  }
+  await syncDirectory(connection, outer);
+}
+
 /** Returns the path of the directory that has this name in it. */
 export function outerOf(path: string): string {
   const end = path.lastIndexOf('/');

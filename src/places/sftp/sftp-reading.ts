@@ -10,7 +10,7 @@ import type { TreeFile } from './sftp-directories.ts';
 import { ReadHandles } from './read-handles.ts';
 import { RegularNames, mayBeFile } from './regular-names.ts';
 
-const LISTED_AT_ONCE = 16;
+const LISTED_AT_ONCE_MAX = 128;
 
 /** Where a range of a file is. */
 interface Range {
@@ -110,7 +110,9 @@ export class SftpReading {
 
   async #listTree(connection: SftpConnection, directory: string, onAsked?: () => void): Promise<TreeFile[]> {
     const isNeeded = (path: string): boolean => isOwnDirectory(prefixOf(directory) + path);
-    return await listTree(connection, this.#pathOf(directory), { atOnce: LISTED_AT_ONCE, isNeeded, onAsked });
+    // Packs are in 256 directories. A server keeps each open while it is listed.
+    const atOnce = Math.min(LISTED_AT_ONCE_MAX, Math.floor(connection.handlesMax / 4));
+    return await listTree(connection, this.#pathOf(directory), { atOnce, isNeeded, onAsked });
   }
 }
 

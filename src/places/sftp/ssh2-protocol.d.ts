@@ -21,6 +21,8 @@ declare module 'ssh2/lib/protocol/SFTP.js' {
     readonly _version: number;
     /** The extensions that the server has announced, with their versions. */
     readonly _extensions: Readonly<Record<string, string>>;
+    /** Infinity if the server has no limit. */
+    readonly maxOpenHandles: number | undefined;
     _init(): void;
     push(bytes: Buffer): void;
   }

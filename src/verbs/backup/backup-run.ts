@@ -107,7 +107,7 @@ export class BackupRun {
     const nowMs = startedAt.getTime();
     const before = { hostname, plan, trees: parentTrees, nowMs };
     const { parent, newest } = await findPredecessors(repository, opened, before);
-    if (parent?.isOwnTree === true) chunks.relyOn(parent.id);
+    chunks.relyOn(parent?.usedIds ?? []);
     const moved = new MovedFiles();
     const removed = new RemovedEntries(parentTrees, pacer, moved);
     if (parent !== undefined) tally.moved = moved;

@@ -128,7 +128,7 @@ it('is not needed if a parent snapshot has the same paths, or if no progress is 
     tree: new Uint8Array(),
     summary,
     wholeTree: undefined,
-    isOwnTree: true,
+    usedIds: [],
     attributes: undefined,
     startMs: 0,
   };

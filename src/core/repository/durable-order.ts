@@ -88,7 +88,6 @@ export class DurableOrder implements PackSink {
     await this.#backend.barrier();
     const settling = settleSegments(this.#backend);
     settling.catch(() => undefined);
-    if (!this.isFar) await settling;
     const settled: Verify = async () => void (await Promise.all([settling, verify()]));
     const committed: Committed[] = [];
     const ids = (): string[] => committed.map(({ id }) => id);

@@ -116,11 +116,11 @@ export class DurableOrder implements PackSink {
     }
   }
 
-  /** Second copies of manifests, by id. `verify` runs right before each: a copy says that a reclaimed snapshot is lost. */
+  /** Second copies of manifests that are verified to be there, by id: a copy says that a reclaimed snapshot is lost. */
   async copyManifests(manifests: ReadonlyMap<string, Uint8Array>, verify: Verify): Promise<void> {
     await this.#backend.barrier();
     await mapConcurrently([...manifests], this.#backend.readsAtOnce, async ([id, bytes]) => {
-      await this.#backend.publish(manifestCopyName(id), bytes, verify);
+      await this.#backend.publish(manifestCopyName(id), bytes, this.isFar ? undefined : verify);
       await this.takeBackUnless(verify, manifestCopyName(id));
     });
     await this.#backend.barrier();
@@ -217,7 +217,7 @@ export class DurableOrder implements PackSink {
   }
 
   /** Fails with the kind `exists` if there is a file of this name. `verify` runs right before the name appears. */
-  async publishNew(name: string, bytes: Uint8Array, verify: Verify): Promise<void> {
+  async publishNew(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
     await this.#publishStream(name, async (append) => append(bytes), verify, true);
   }
 

@@ -26,6 +26,8 @@ export class RepositoryWatch {
   readonly #keyId: string | undefined;
   readonly #hasGroups: boolean;
   readonly #repository: Repository;
+  /** Pending while what was remembered last is compared once more. The lock need not be held for that. */
+  settled: Promise<void> = Promise.resolve();
   /** What there was at the beginning. */
   #begun: Found | undefined;
 
@@ -121,7 +123,11 @@ export class RepositoryWatch {
         snapshots,
       };
     });
-    // Another command may have deleted some of them since the listing, and had this machine forget them before that.
+    this.settled = unlessUnreadable(async () => this.#forgetDeleted(fresh));
+  }
+
+  /** Another command may have deleted some of them since the listing, and had this machine forget them before that. */
+  async #forgetDeleted(fresh: readonly string[]): Promise<void> {
     const present = await this.#repository.files.whichExist(fresh.map((id) => snapshotName(id)));
     const deleted = fresh.filter((id) => !present.has(snapshotName(id)));
     if (deleted.length > 0) this.#update((seen) => without(seen, deleted));

@@ -81,6 +81,7 @@ class Session {
     this.#reportGroups();
     const explained = await explainDeleted(this.repository.files, failure);
     const reported = await this.repository.explain(explained);
+    await this.#watch?.settled;
     // The first error is the one to report.
     await this.repository.close().catch(() => undefined);
     await this.#borrowed.close();
@@ -89,6 +90,10 @@ class Session {
 
   async close(): Promise<void> {
     await this.#borrowed.close();
+    await Promise.all([this.#watch?.settled, this.#release()]);
+  }
+
+  async #release(): Promise<void> {
     await this.repository.close().catch((error: unknown) => {
       if (!(error instanceof BackendError)) throw error;
       this.#context.onNotice?.({ kind: 'lock-not-released', reason: error.message });

@@ -77,6 +77,22 @@ describe.each([
     // Where packs without live chunks go first, they make room for the rest.
     expect(outcomes.partial > 0).toBe(!given.isAnyPackDead);
   });
+
+  test('needs no more room once anything is condemned', async () => {
+    const { disk, bytesAfter } = await setStage(given);
+    let isCondemned = false;
+    const only = (operation: string, name: string): boolean => {
+      isCondemned ||= operation === 'rename' && name.includes('condemned/');
+      return isCondemned && operation === 'append';
+    };
+    const filling = new FaultyBackend(disk, { failAt: 1, repeat: true, mode: 'error', errno: 'ENOSPC', only });
+    expect(await compactLimited(filling)).toBe('complete');
+    // It has tried to put the reserve back.
+    filling.assertFired();
+    expect(bytesOf(disk, 'packs')).toBe(bytesAfter);
+    expect((await checkAll(disk)).findings).toEqual([]);
+    for (const place of ['tmp', 'condemned']) expect(filesIn(disk, place)).toEqual([]);
+  });
 });
 
 test('reclaims an interrupted first backup, and keeps the image which shows that no snapshot is lost', async () => {
@@ -150,7 +166,7 @@ test('leaves a filter image behind if there is room at the end', async () => {
   expect(Math.min(...images)).toBe(1);
 });
 
-async function compactLimited(disk: LimitedBackend): Promise<'complete' | 'partial' | 'failed'> {
+async function compactLimited(disk: FaultyBackend): Promise<'complete' | 'partial' | 'failed'> {
   const warnings: Notice[] = [];
   const onNotice = (notice: Notice): void => void warnings.push(notice);
   try {

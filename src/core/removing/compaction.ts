@@ -6,6 +6,7 @@ import { LdmFilter } from '../ldm/ldm-filter.ts';
 import type { Condemned } from '../format/condemnation.ts';
 import type { PackContents } from '../format/pack.ts';
 import { deletedName, manifestCopyName } from '../format/layout.ts';
+import type { CommitMerge } from '../repository/commit-merge.ts';
 import type { Condemnations } from '../repository/condemned.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -45,6 +46,7 @@ export class Compaction {
   readonly #plan: CompactionPlan;
   readonly #isDiskFull: boolean;
   readonly #replacesCheckpoints: boolean;
+  #merge: CommitMerge | undefined;
 
   constructor(options: CompactionOptions) {
     this.#repository = options.repository;
@@ -69,6 +71,7 @@ export class Compaction {
     const areCheckpointsOutdated = unindexed.size > 0 || this.#areCheckpointsOutdated();
     let bytesCopied: number;
     try {
+      this.#merge = await this.#prepareMerge();
       const copied = await this.#copyLive(segments.replaced, unindexed);
       ({ bytesCopied } = copied);
       if (areCheckpointsOutdated && !this.#isDiskFull) await this.#writeCheckpoint(segments.kept, unindexed, copied);
@@ -76,9 +79,14 @@ export class Compaction {
       this.#repository.throwIfAborted();
     } catch (error) {
       await removal.abandon();
+      await this.#merge?.discard();
       throw error;
     }
-    await this.#remove(removal, areCheckpointsOutdated);
+    try {
+      await this.#remove(removal, areCheckpointsOutdated);
+    } finally {
+      await this.#merge?.discard();
+    }
     return bytesCopied;
   }
 
@@ -107,7 +115,7 @@ export class Compaction {
     const { listing } = this.#opened;
     await removal.begin();
     if (areCheckpointsOutdated) await order.remove(listing.checkpoints, assertLocked);
-    await this.#mergeCommits();
+    if (this.#merge !== undefined) await this.#repository.commits.publishMerge(this.#merge);
     await order.remove(this.#copiesGivenUp(), assertLocked);
     await removal.removeFiles();
     await order.remove(
@@ -128,17 +136,17 @@ export class Compaction {
 
   /**
    * A record that has a reclaimed snapshot would call it lost. To machines that have seen a snapshot without a record, the
-   * new one shows that it was reclaimed.
+   * new one shows that it was reclaimed. Undefined if the records may stay as they are.
    */
-  async #mergeCommits(): Promise<void> {
+  async #prepareMerge(): Promise<CommitMerge | undefined> {
     const { commits, deletedIds } = this.#opened.listing;
     const ids = this.#markedIds;
-    if (commits === undefined || (commits.end === 0 && ids.size + deletedIds.length === 0)) return;
+    if (commits === undefined || (commits.end === 0 && ids.size + deletedIds.length === 0)) return undefined;
     const { snapshotIds, numbers } = commits;
     const isSame = snapshotIds.size === ids.size && [...snapshotIds].every((id) => ids.has(id));
     const isKept = isSame && deletedIds.length === 0;
-    if (isKept && numbers.length <= COMMIT_RECORDS_KEPT && !this.#replacesCheckpoints) return;
-    await this.#repository.commits.merge(commits, [...ids]);
+    if (isKept && numbers.length <= COMMIT_RECORDS_KEPT && !this.#replacesCheckpoints) return undefined;
+    return await this.#repository.commits.prepareMerge(commits, [...ids]);
   }
 
   /** If a copy remained after its manifest or chunks, also one that a wrong listing lacks, the snapshot would look lost. */

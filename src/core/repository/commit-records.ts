@@ -3,10 +3,11 @@ import { sha256 } from '../crypto/sha256.ts';
 import { BackendError } from '../errors.ts';
 import { encodeCommitRecord } from '../format/commit-record.ts';
 import type { CommitRecord } from '../format/commit-record.ts';
-import { COMMITS_NAME, commitName } from '../format/layout.ts';
+import { commitName } from '../format/layout.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { lastCommitIn } from './commit-log.ts';
 import type { CommitLog } from './commit-log.ts';
+import { CommitMerge } from './commit-merge.ts';
 import type { DurableOrder } from './durable-order.ts';
 import { commitNumbersOf, idsOf, lastCommitOf } from './listing.ts';
 import { optionalNames } from './own-listing.ts';
@@ -46,16 +47,29 @@ export class CommitRecords {
   }
 
   /** Replaces all records of a log by one with these snapshots. Needs the exclusive lock. */
-  async merge({ end, numbers }: CommitLog, snapshotIds: readonly string[]): Promise<void> {
-    this.#last = end;
-    this.#sure = Promise.resolve(end);
-    await this.#publish({ isWhole: true, snapshotIds: snapshotIds.toSorted() });
-    const number = this.#last;
-    const first = this.#encode({ number, isWhole: true, snapshotIds: [] });
-    await this.#order.publishFile(COMMITS_NAME, first, this.#assertLocked);
-    await this.#order.takeBackUnless(this.#assertLocked, COMMITS_NAME);
-    const old = numbers.filter((each) => each !== number).map((each) => commitName(each));
-    await this.#order.remove(old, this.#assertLocked);
+  async merge(log: CommitLog, snapshotIds: readonly string[]): Promise<void> {
+    const merge = await this.prepareMerge(log, snapshotIds);
+    try {
+      await this.publishMerge(merge);
+    } finally {
+      await merge.discard();
+    }
+  }
+
+  /** Writes what `publishMerge` needs. Discard the result, whether it is published or not. */
+  async prepareMerge(log: CommitLog, snapshotIds: readonly string[]): Promise<CommitMerge> {
+    const encode = (record: CommitRecord): Uint8Array => this.#encode(record);
+    const made = { backend: this.#place.backend, order: this.#order, assertLocked: this.#assertLocked, encode };
+    const merge = new CommitMerge({ ...made, log, snapshotIds });
+    await merge.prepare();
+    return merge;
+  }
+
+  async publishMerge(merge: CommitMerge): Promise<void> {
+    const { number, snapshotIds } = await merge.publish();
+    this.#last = this.written.number = number;
+    this.#sure = Promise.resolve(number);
+    this.written.snapshotIds.push(...snapshotIds);
   }
 
   /**

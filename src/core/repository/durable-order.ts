@@ -25,6 +25,8 @@ import {
 } from '../format/layout.ts';
 import { freeQuarantineName, moveMakingRoom, moveUnlessGone, removeAll } from './moves.ts';
 import { settleRemoved, settleSeen, settleSegments } from './groups/settle-others.ts';
+import { prepareFile, stageFile } from './staging.ts';
+import type { WriteFile } from './staging.ts';
 
 /** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
 type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
@@ -33,8 +35,6 @@ type MakeManifest = (ids: readonly string[]) => Uint8Array;
 type Committed = { readonly id: string; readonly bytes: Uint8Array };
 /** A condemnation that is not yet in force. */
 export type PreparedCondemnation = { readonly id: string; readonly file: StagedFile };
-/** Writes the bytes of a new file in any number of pieces. */
-type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
 
 /**
  * THE order of durable writes: only this, and `DurableMoves` for moves between groups, changes what is in a repository.
@@ -180,8 +180,7 @@ export class DurableOrder implements PackSink {
   /** Writes a condemnation under a temporary name. A full disk makes this fail before anything was copied. */
   async prepareCondemnation(condemned: Condemned): Promise<PreparedCondemnation> {
     const bytes = this.#seals.seal('condemnations', encodeCondemnation(condemned, randomBytes(NONCE_BYTES)));
-    const file = await this.#stage(async (staged) => staged.append(bytes).then(async () => staged.flush()));
-    return { id: sha256(bytes), file };
+    return { id: sha256(bytes), file: await prepareFile(this.#backend, bytes) };
   }
 
   /** Phase one of a removal, even if nothing is condemned. From now on nothing newly relies on what is listed. */
@@ -198,18 +197,13 @@ export class DurableOrder implements PackSink {
 
   /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
   async #publishStream(name: string, write: WriteFile, verify?: Verify, isNew?: boolean): Promise<void> {
-    const file = await this.#stage(async (each) => write(async (bytes) => each.append(bytes)), isCheckpointName(name));
-    await file.publish(name, verify, isNew);
-    await this.#backend.barrier();
+    await this.publishStaged(name, await stageFile(this.#backend, write, isCheckpointName(name)), verify, isNew);
   }
 
-  async #stage(write: (file: StagedFile) => Promise<unknown>, isReadOften = false): Promise<StagedFile> {
-    const file = await this.#backend.stage(isReadOften);
-    await write(file).catch(async (error: unknown) => {
-      await file.discard();
-      throw error;
-    });
-    return file;
+  /** Gives a file that was written under a temporary name its final one, durably. If that fails, the file is discarded. */
+  async publishStaged(name: string, file: StagedFile, verify?: Verify, isNew?: boolean): Promise<void> {
+    await file.publish(name, verify, isNew);
+    await this.#backend.barrier();
   }
 
   async publishFile(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {

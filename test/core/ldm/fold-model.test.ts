@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runFoldModel } from './fold-model.ts';
-import type { ModelBug } from './fold-model.ts';
+import type { ModelBug, ModelResult } from './fold-model.ts';
 import { seedsOf } from '../../support/seeds.ts';
 import { inSoak } from '../../support/soak.ts';
 
@@ -9,11 +9,15 @@ const ROUNDS = 600;
 
 describe('the filter state as a function of segments and snapshots', () => {
   it.each(SEEDS)('holds under random commands, crashes and lost checkpoints (seed %i)', async (seed) => {
-    const result = await runFoldModel(seed, ROUNDS);
-    expect(result.commits).toBeGreaterThan(20);
-    expect(result.compactions).toBeGreaterThan(5);
-    expect(result.crashes).toBeGreaterThan(5);
-    expect(Math.min(result.folds, result.rebuilds)).toBeGreaterThan(20);
+    const missing = ({ commits, compactions, crashes, folds, rebuilds }: ModelResult): string[] => [
+      ...(commits > 20 ? [] : ['commits']),
+      ...(compactions > 5 ? [] : ['compactions']),
+      ...(crashes > 5 ? [] : ['crashes']),
+      ...(Math.min(folds, rebuilds) > 20 ? [] : ['folds or rebuilds']),
+    ];
+    // In most runs of this length all of that happens often enough, but not in all.
+    const result = await runFoldModel(seed, ROUNDS, { isEnough: (soFar) => missing(soFar).length === 0 });
+    expect(missing(result)).toEqual([]);
   });
 
   it.each<ModelBug>(['pack-first', 'stale-checkpoint', 'no-lock'])(
@@ -30,7 +34,7 @@ describe('the filter state as a function of segments and snapshots', () => {
 async function firstFailure(bug: ModelBug): Promise<string | undefined> {
   for (const seed of [1, 2, 3, 4]) {
     try {
-      await runFoldModel(seed, ROUNDS, bug);
+      await runFoldModel(seed, ROUNDS, { bug });
     } catch (error) {
       return String(error);
     }

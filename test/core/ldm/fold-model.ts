@@ -22,6 +22,14 @@ export interface ModelResult {
   rebuilds: number;
 }
 
+interface FoldModelOptions {
+  readonly bug?: ModelBug;
+  readonly isEnough?: (result: ModelResult) => boolean;
+}
+
+/** All rounds are at most this many times as many as those that always run. */
+const ROUNDS_FACTOR_MAX = 10;
+
 type Step = 'open' | 'pack' | 'segment' | 'commit' | 'checkpoint' | 'segment removed' | 'pack removed';
 /** A command: each step ends with one durable change, and a crash is a command that is not continued. */
 type Command = AsyncGenerator<Step, void>;
@@ -29,11 +37,19 @@ type Command = AsyncGenerator<Step, void>;
 /**
  * Random commands side by side on a repository in memory, on the real fold and the real image, with crashes and lost
  * checkpoints. After every step: all that a snapshot needs is in packs that exist; and the state from a checkpoint is
- * the state from nothing. Rejects when that is not so.
+ * the state from nothing. Rejects when that is not so. Runs `rounds` rounds, and then more
+ * until it is enough.
  */
-export async function runFoldModel(seed: number, rounds: number, bug?: ModelBug): Promise<ModelResult> {
+export async function runFoldModel(
+  seed: number,
+  rounds: number,
+  { bug, isEnough = () => true }: FoldModelOptions = {},
+): Promise<ModelResult> {
   const model = new FoldModel(createPrng(seed), bug);
-  for (let round = 0; round < rounds; round += 1) await model.round();
+  for (let round = 0; round < rounds * ROUNDS_FACTOR_MAX; round += 1) {
+    if (round >= rounds && isEnough(model.result)) break;
+    await model.round();
+  }
   return model.result;
 }
 

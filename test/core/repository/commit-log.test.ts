@@ -47,6 +47,22 @@ test.each([[[]], [[1]], [[1, 2, 3, 4]], [[10]], [[11]], [[9, 11]]])(
   },
 );
 
+test('a record that takes the place of others gets another number if its own was used meanwhile', async () => {
+  for (const digit of '01') await records.record([id(digit)]);
+  const merge = await records.prepareMerge(await read([1, 2]), [id('1')]);
+  await new CommitRecords(plainPlace(disk), new DurableOrder(plainPlace(disk)), holds).record([id('2')]);
+  await records.publishMerge(merge);
+  await records.record([id('3')]);
+  const log = await read([]);
+  expect([...log.snapshotIds].toSorted()).toEqual(['1', '3'].map(id));
+  expect({ start: log.start, end: log.end, numbers: log.numbers.toSorted((a, b) => a - b) }).toEqual({
+    start: 4,
+    end: 5,
+    numbers: [4, 5],
+  });
+  expect(await disk.list('tmp')).toEqual([]);
+});
+
 /** Its listings of commit records are old. */
 class OldListing extends FaultyBackend {
   readonly #listed: readonly number[];

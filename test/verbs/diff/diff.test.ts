@@ -70,10 +70,12 @@ function expectAllPaired({ changes }: DiffResult, before: Contents, after: Conte
   expect(keysOf('-', before).filter((key) => added.has(key))).toEqual([]);
 }
 
+const SEEDS = seedsOf(1, 10);
+let moveCount = 0;
+
 describe('diffSnapshots of two snapshots', () => {
-  it.each(seedsOf(1, 10))('gives what their lists show, for any two snapshots (seed %i)', async (seed) => {
+  it.each(SEEDS)('gives what their lists show, for any two snapshots (seed %i)', async (seed) => {
     const stage = await makeManySnapshots(seed, { snapshotCount: 6, fileCount: 50, changeCount: 12 });
-    let moveCount = 0;
     const pairs = stage.snapshots.flatMap((one) => stage.snapshots.map((other) => [one, other] as const));
     for (const [one, other] of pairs) {
       const result = await diffSnapshots(stage.context, { before: one.id, after: other.id });
@@ -86,6 +88,10 @@ describe('diffSnapshots of two snapshots', () => {
       expect(statistics.added.dataChunks).toBeGreaterThanOrEqual(loneChunks(stage, other.id, one.id));
       expect(statistics.removed.dataChunks).toBeGreaterThanOrEqual(loneChunks(stage, one.id, other.id));
     }
+  });
+
+  // Of all seeds: with a given one, few files may be moved.
+  it(`found moves (seeds ${SEEDS.join(', ')})`, () => {
     expect(moveCount).toBeGreaterThan(5);
   });
 

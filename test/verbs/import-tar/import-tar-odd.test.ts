@@ -32,6 +32,12 @@ describe('metadata that is impossible', () => {
       { uid: 65_534 },
     ],
     [
+      'a group of -1 without a sign',
+      withRecord('f', 'gid', '4294967295'),
+      'with the group 65534: 4294967295 is not the number of a group',
+      { gid: 65_534 },
+    ],
+    [
       'a huge group',
       withRecord('f', 'gid', '9'.repeat(80)),
       `with the group 65534: "${'9'.repeat(60)}..." is too large a number`,

@@ -16,7 +16,8 @@ function bytes(minLength: number, maxLength: number): fc.Arbitrary<ByteString> {
     .map((each) => byteStringFromBytes(Uint8Array.from(each)));
 }
 
-const arbOwner = fc.oneof(fc.nat(0xffff_ffff), fc.constantFrom(0, 2_097_151, 2_097_152));
+/** 0xffff_ffff is -1, which is no owner: in its place a reader takes another one (test/verbs/import-tar/import-tar-odd.test.ts). */
+const arbOwner = fc.oneof(fc.nat(0xffff_fffe), fc.constantFrom(0, 2_097_151, 2_097_152, 0xffff_fffe));
 const arbOwnerName = fc.oneof(bytes(0, 6), bytes(30, 34));
 const arbTime = fc.record(
   {

@@ -1,0 +1,81 @@
+import type { StagedFile, Verify } from '../backend/backend.ts';
+import { BackendError } from '../errors.ts';
+import type { CommitRecord } from '../format/commit-record.ts';
+import { COMMITS_NAME, commitName } from '../format/layout.ts';
+import type { FilePlace } from '../store/pack-end.ts';
+import type { CommitLog } from './commit-log.ts';
+import type { DurableOrder } from './durable-order.ts';
+import { prepareFile } from './staging.ts';
+
+interface CommitMergeOptions {
+  readonly backend: FilePlace['backend'];
+  readonly order: DurableOrder;
+  readonly assertLocked: Verify;
+  readonly encode: (record: CommitRecord) => Uint8Array;
+  readonly log: CommitLog;
+  readonly snapshotIds: readonly string[];
+}
+
+/**
+ * Replaces all records of a log by one with these snapshots. It is written before it is needed, so that a full disk shows
+ * before anything is condemned: a removal that stops halfway returns no space.
+ */
+export class CommitMerge {
+  readonly #given: CommitMergeOptions;
+  #number: number;
+  /** Those without a final name: the record, and then the file that names it. */
+  #staged: StagedFile[] = [];
+
+  constructor(given: CommitMergeOptions) {
+    this.#given = given;
+    this.#number = given.log.end + 1;
+  }
+
+  /** Writes the record, and the file that names it, under temporary names. */
+  async prepare(): Promise<void> {
+    const { backend, encode } = this.#given;
+    const record = { number: this.#number, isWhole: true };
+    try {
+      for (const ids of [this.#given.snapshotIds.toSorted(), []]) {
+        this.#staged.push(await prepareFile(backend, encode({ ...record, snapshotIds: ids })));
+      }
+    } catch (error) {
+      await this.discard();
+      throw error;
+    }
+  }
+
+  /** Discards what has no final name yet. */
+  async discard(): Promise<void> {
+    for (const file of this.#staged.splice(0)) await file.discard();
+  }
+
+  /** Needs the exclusive lock. Returns the record. */
+  async publish(): Promise<CommitRecord> {
+    const { order, assertLocked, log, snapshotIds } = this.#given;
+    while (!(await this.#publishWhole())) {
+      await this.discard();
+      this.#number += 1;
+      await this.prepare();
+    }
+    await order.publishStaged(COMMITS_NAME, this.#staged.shift()!, assertLocked);
+    await order.takeBackUnless(assertLocked, COMMITS_NAME);
+    const old = log.numbers.filter((each) => each !== this.#number).map((each) => commitName(each));
+    await order.remove(old, assertLocked);
+    return { number: this.#number, isWhole: true, snapshotIds };
+  }
+
+  /** Returns false if another process has used the number meanwhile. */
+  async #publishWhole(): Promise<boolean> {
+    const { order, assertLocked } = this.#given;
+    const name = commitName(this.#number);
+    try {
+      await order.publishStaged(name, this.#staged.shift()!, assertLocked, true);
+    } catch (error) {
+      if (error instanceof BackendError && error.kind === 'exists') return false;
+      throw error;
+    }
+    await order.takeBackUnless(assertLocked, name);
+    return true;
+  }
+}

@@ -26,6 +26,13 @@ function pack(folder) {
       const schema = JSON.parse(readFileSync(join(schemas, name), 'utf8'));
       writeFileSync(join(schemas, name), JSON.stringify(schema));
     }
+    // A page shows charts as pictures, without the roles of their parts, and no screen has a thousandth of a pixel.
+    for (const name of readdirSync(join(stage, 'docs')).filter((each) => each.endsWith('.svg'))) {
+      const chart = readFileSync(join(stage, 'docs', name), 'utf8');
+      const plain = chart.replace(/ (?:role|aria-[a-z]+|class)="[^"]*"/g, '');
+      const rounded = plain.replace(/\d+\.\d{3,}/g, (number) => String(Math.round(Number(number) * 100) / 100));
+      writeFileSync(join(stage, 'docs', name), rounded);
+    }
     // The package must not depend on the umask with which the clone was made.
     spawnSync('chmod', ['-R', 'u=rwX,go=rX', stage]);
     compressManPages(join(stage, 'dist/man'));

@@ -105,11 +105,19 @@ export const bugs = [
   },
   {
     id: 'WO28',
-    file: ORDER,
-    find: 'staged.append(bytes).then(async () => staged.flush())',
-    replace: 'staged.append(bytes)',
+    file: 'core/repository/staging.ts',
+    find: '  return await orDiscard(file, async () => file.flush());',
+    replace: '  return file;',
     tests: STEPS,
     note: 'a full disk shows only when the condemnation gets its name, after everything was copied',
+  },
+  {
+    id: 'WO60',
+    file: 'core/saving/relied-packs.ts',
+    find: '      areThere = this.#earlierNames.every((name) => sizes.has(name));',
+    replace: '      areThere = true;',
+    tests: ['core/saving/parent-reliance'],
+    note: 'a backup relies on a parent that is gone, with its packs',
   },
   {
     id: 'WO29',

@@ -6,6 +6,9 @@ interface Asking<Listed> {
   readonly read: (name: string) => Promise<Uint8Array>;
 }
 
+/** A command that does something else first must not get outdated answers. */
+const KEPT_MS = 30_000;
+
 type Answer<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
@@ -15,6 +18,8 @@ type Answer<T> = { readonly value: T } | { readonly error: unknown };
 export class AnswersAhead<Listed> {
   readonly #answers = new Map<string, Promise<Answer<unknown> | undefined>[]>();
   readonly #isLost: (error: unknown) => boolean;
+  /** When the last answer came. */
+  #completeMs = Infinity;
 
   /** `isLost`: whether an error says nothing about the place, so that all must be asked again: their order counts. */
   constructor(isLost: (error: unknown) => boolean = () => false) {
@@ -33,7 +38,11 @@ export class AnswersAhead<Listed> {
       ...names.map((name) => ({ key: readKey(name), answer: outcomeOf(read(name)) })),
     ];
     const all = Promise.all(asked.map(async ({ answer }) => answer));
-    const isUsable = all.then((answers) => !answers.some((each) => 'error' in each && this.#isLost(each.error)));
+    this.#completeMs = Infinity;
+    const isUsable = all.then((answers) => {
+      this.#completeMs = performance.now();
+      return !answers.some((each) => 'error' in each && this.#isLost(each.error));
+    });
     for (const { key, answer } of asked) {
       const usable = isUsable.then(async (isTrue) => (isTrue ? answer : undefined));
       this.#answers.set(key, [...(this.#answers.get(key) ?? []), usable]);
@@ -55,6 +64,7 @@ export class AnswersAhead<Listed> {
   }
 
   async #take(key: string): Promise<unknown> {
+    if (performance.now() > this.#completeMs + KEPT_MS) this.forget();
     const [first, ...others] = this.#answers.get(key) ?? [];
     if (others.length > 0) this.#answers.set(key, others);
     else this.#answers.delete(key);

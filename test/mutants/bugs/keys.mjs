@@ -75,6 +75,14 @@ export const bugs = [
     note: 'the epoch of an interrupted rotation is given again',
   },
   {
+    id: 'E13',
+    file: 'core/repository/keys/key-rotation.ts',
+    find: ' && !claimed.has(each)',
+    replace: '',
+    tests: ['core/repository/keys/key-rotation'],
+    note: 'the epoch of an interrupted rotation of another password is given again',
+  },
+  {
     id: 'E10',
     file: 'core/repository/keys/key-rotation.ts',
     find: 'if (Buffer.compare(copy, bytes) !== 0) await order.publishFile(CONFIG_NAME, copy);',

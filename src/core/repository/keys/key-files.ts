@@ -126,7 +126,7 @@ function otherKeysOnly(opened: readonly OpenedKey[], epoch: number): LdmError {
     );
   }
   return new CorruptDataError('the password opens a key, but that key does not open the configuration', {
-    hint: 'If somebody was rotating the master key just now, run the command again. Else one of them was replaced: restore the file `config` from another copy of this repository.',
+    hint: 'If the master key was rotated just now, run the command again. If another password was used for that, give that one. Else one of them was replaced: restore the file `config` from another copy of this repository.',
   });
 }
 

@@ -23,6 +23,9 @@ export interface Rotation {
   readonly removedUnusable: readonly string[];
 }
 
+/** How many epochs that other key files claim are skipped. */
+const SKIPPED_EPOCHS_MAX = 16;
+
 type Given = Pick<NewKey, 'password' | 'created' | 'kdf'>;
 
 /**
@@ -80,7 +83,9 @@ async function mendConfig(
 
 /**
  * Above the epoch of the configuration, and above those that the same password opens: a rotation that was interrupted may
- * have left them. What other key files claim is not proven. One forged file could use up all epochs.
+ * have left them. It may have left one of another password too: with a key of the epoch of the configuration that does not
+ * open it, that password would look like damage. So epochs that key files claim are skipped, but only a few, as what they
+ * claim is not proven: one forged file could use up all epochs.
  */
 async function nextEpoch(
   { backend, repositoryId }: KeyPlace,
@@ -88,7 +93,10 @@ async function nextEpoch(
   password: Uint8Array,
 ): Promise<number> {
   const { epoch: above } = current.masterKey;
-  const epoch = 1 + ((await newestEpochOf(backend, { repositoryId, password, above })) ?? above);
+  const first = 1 + ((await newestEpochOf(backend, { repositoryId, password, above })) ?? above);
+  const claimed = new Set((await listKeys(backend, repositoryId)).keys.map(({ keyEpoch }) => keyEpoch));
+  const candidates = Array.from({ length: SKIPPED_EPOCHS_MAX + 1 }, (_, skipped) => first + skipped);
+  const epoch = candidates.find((each) => each <= MAX_KEY_EPOCH && !claimed.has(each)) ?? first;
   if (epoch <= MAX_KEY_EPOCH) return epoch;
   throw new RefusedError(`there can be no master key after epoch ${MAX_KEY_EPOCH}`, { advice: { code: 'list-keys' } });
 }

@@ -86,12 +86,13 @@ def extract(chunks, tree_id, target, links):
                 os.symlink(rest[2 : 2 + int.from_bytes(rest[:2], "little")], path)
             elif kind == FILE:
                 ids = rest[12 : 12 + 20 * int.from_bytes(rest[8:12], "little")]
-                if inode is not None and links.setdefault((inode, ids), path) != path:
+                if inode is not None and (inode, ids) in links:
                     os.link(links[(inode, ids)], path)
                     continue
                 with open(path, "xb") as file:
                     for at in range(0, len(ids), 20):
                         file.write(chunks.read(ids[at : at + 20], DATA))
+                links[(inode, ids)] = path  # Only if it is whole: each name of a damaged file is listed.
             else:
                 raise OSError("a FIFO, socket or device is left out")
             if os.geteuid() == 0:

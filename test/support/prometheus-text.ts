@@ -6,7 +6,8 @@ interface Sample {
 
 const HELP = /^# HELP ([a-z_:][a-z0-9_:]*) (\S.*)$/;
 const TYPE = /^# TYPE ([a-z_:][a-z0-9_:]*) (counter|gauge)$/;
-const SAMPLE = /^([a-z_:][a-z0-9_:]*)\{(.*)\} (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/;
+/** Only a line feed ends a line: a label may contain other characters at which `.` stops. */
+const SAMPLE = /^([a-z_:][a-z0-9_:]*)\{([^\n]*)\} (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/;
 /** At the start of what is left of the labels. */
 const LABEL = /^([a-z_][a-z0-9_]*)="((?:[^"\\\n]|\\[\\"n])*)"(,(?=[a-z_])|$)/;
 

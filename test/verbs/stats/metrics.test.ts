@@ -65,7 +65,10 @@ const RUN: RunRecord = {
 
 testProperty('every label and number is in the format', (check) => {
   const count = fc.option(fc.nat({ max: Number.MAX_SAFE_INTEGER }), { nil: undefined });
-  const label = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('"', '\\', '\n', '\\n', '",x="', '}'));
+  const label = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('"', '\\', '\n', '\\n', '",x="', '}', '\r', '\u2028'),
+  );
   check(
     fc.property(label, count, count, fc.nat(), (profile, added, dead, durationMs) => {
       const text = formatMetrics({

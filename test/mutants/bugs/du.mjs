@@ -1,4 +1,4 @@
-const DU = ['verbs/du/du', 'core/damage/unreadable-trees', 'verbs/du/command'];
+const DU = ['verbs/du/du', 'verbs/du/du-exact', 'core/damage/unreadable-trees', 'verbs/du/command'];
 
 export const bugs = [
   {

@@ -72,3 +72,8 @@ export function cuttingServer(bytes: number, cuts: number, inner: readonly strin
 export function countingWaits(file: string): string[] {
   return [process.execPath, join(import.meta.dirname, 'waits-server.mjs'), file, server!];
 }
+
+/** The command of a server that may have so few files open that it announces hardly any handles. */
+export function narrowServer(): string[] {
+  return ['sh', '-c', 'ulimit -n 8; exec "$0"', server!];
+}

@@ -9,7 +9,9 @@ const STATE_OF_CHUNKS = ['filter', 'index'];
 
 /** What is read before there is a lock. `keyIds`: of key files that have opened a repository at this place before. */
 export function firstReads(keyIds: readonly string[]): NextReads {
-  return { names: [...CONFIG_NAMES, ...keyIds.map((id) => keyName(id))], directories: [KEYS_DIRECTORY] };
+  // What nothing asks for stays, and would be in the way of the next reads.
+  const directories = keyIds.length > 0 ? [KEYS_DIRECTORY] : [];
+  return { names: [...CONFIG_NAMES, ...keyIds.map((id) => keyName(id))], directories };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Repository } from '../repository/repository.ts';
 import { RefusedError } from '../errors.ts';
 import { snapshotName } from '../format/layout.ts';
@@ -14,6 +15,9 @@ type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
 
 /** A pack is gone, or shorter than it should be. */
 export class PackGoneError extends RefusedError {}
+
+/** At most so many of the packs that nothing else looks up are looked up: with the lock and the rest, one burst of requests. */
+const SAMPLE_COUNT = 12;
 
 /** How a snapshot relies on a pack: itself, or only for chunks that a snapshot before it needs too. */
 const ITSELF = 1;
@@ -108,8 +112,24 @@ export class ReliedPacks {
    * has written must be there.
    */
   async assertLockedAndPresent(): Promise<void> {
-    if (!(await this.#assertPresent([...this.relied(ITSELF), ...this.#own])))
+    if (!(await this.#assertPresent([...this.relied(ITSELF), ...this.#own, ...this.#sample()])))
       await this.#assertPresent(this.relied(THROUGH_EARLIER));
+  }
+
+  /** No compaction has removed packs needed through an earlier snapshot. But a disk, a program or a person may have lost some. */
+  #sample(): PackInfo[] {
+    let count = 0;
+    for (const reliance of this.#reliance) if (reliance === THROUGH_EARLIER) count += 1;
+    const draw = (_: unknown, each: number): number =>
+      count <= SAMPLE_COUNT ? each : randomBytes(4).readUInt32BE() % count;
+    const drawn = new Set(Array.from({ length: Math.min(SAMPLE_COUNT, count) }, draw));
+    const packs: PackInfo[] = [];
+    for (let index = 0, rank = 0; packs.length < drawn.size; index += 1) {
+      if (this.#reliance[index] !== THROUGH_EARLIER) continue;
+      if (drawn.has(rank)) packs.push(this.#state.packs.get(index));
+      rank += 1;
+    }
+    return packs;
   }
 
   /** Returns whether the earlier snapshots exist. */

@@ -111,7 +111,7 @@ export class SftpReading {
   async #listTree(connection: SftpConnection, directory: string, onAsked?: () => void): Promise<TreeFile[]> {
     const isNeeded = (path: string): boolean => isOwnDirectory(prefixOf(directory) + path);
     // Packs are in 256 directories. A server keeps each open while it is listed.
-    const atOnce = Math.min(LISTED_AT_ONCE_MAX, Math.floor(connection.handlesMax / 4));
+    const atOnce = Math.max(1, Math.min(LISTED_AT_ONCE_MAX, Math.floor(connection.handlesMax / 4)));
     return await listTree(connection, this.#pathOf(directory), { atOnce, isNeeded, onAsked });
   }
 }

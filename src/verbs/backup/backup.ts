@@ -54,15 +54,17 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const ownRepository = new OwnRepository({ repositoryId, place: context.backend.localDirectory, base: plan.base });
     const sources = { plan, exclusion, ownRepository, problems, onProblem };
     const given = { context, options, repository, startedAt, time, marks, ...sources };
+    // A stream cannot be read again.
+    const opened = await open(given, options.stream === undefined);
+    const plannedCount = problems.length;
     try {
-      return await saveOpened(given, await open(given, true));
-    } catch (error) {
-      const opened = error instanceof PackGoneError ? await open(given, false) : undefined;
-      // Where packs are listed anyway, it has vanished just now.
-      if (opened === undefined || repository.groups !== undefined || context.backend.readsAtOnce === 1) throw error;
-      // They are found again.
-      problems.length = 0;
       return await saveOpened(given, opened);
+    } catch (error) {
+      // Where packs were listed, it has vanished just now.
+      if (!(error instanceof PackGoneError) || opened.listing.arePacksListed) throw error;
+      // Those of files are found again.
+      problems.length = plannedCount;
+      return await saveOpened(given, await open(given, false));
     }
   });
 }

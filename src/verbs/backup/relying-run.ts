@@ -27,6 +27,7 @@ async function storeRelying(asked: Given): Promise<StoredSources> {
   const unreliable = new Set([...known, ...(asked.wrongPacks ?? [])]);
   const given = { ...asked, unreliable };
   const { reliesOn } = options;
+  const plannedCount = asked.problems.length;
   if (reliesOn === undefined) return await withReliance(given, undefined);
   const lender = await extension().openLender(context, repository, reliesOn);
   if (lender === undefined) return await withReliance(given, undefined);
@@ -35,8 +36,8 @@ async function storeRelying(asked: Given): Promise<StoredSources> {
   } catch (error) {
     if (!(error instanceof NotKeptError)) throw error;
     context.onNotice?.({ kind: 'chunks-not-kept', domain: lender.lender.name });
-    // They are found again.
-    given.problems.length = 0;
+    // Those of files are found again.
+    given.problems.length = plannedCount;
     return await withReliance(given, undefined);
   } finally {
     await lender.close();
@@ -57,6 +58,7 @@ export async function storeVerified(asked: Given): Promise<VerifiedSources> {
   const { context, options, opened } = asked;
   if (options.verifyReused === undefined) return { ...(await storeRelying(asked)), verified: undefined };
   const sample = new ReusedSample(options.verifyReused);
+  const plannedCount = asked.problems.length;
   const stored = await storeRelying({ ...asked, sample });
   const verified = await sample.verify(opened, new Pacer(context));
   const { wrongCount, exampleId, packIds } = verified;
@@ -64,8 +66,8 @@ export async function storeVerified(asked: Given): Promise<VerifiedSources> {
   const isStored = options.dryRun !== true;
   context.onNotice?.({ kind: 'reused-wrong', chunkCount: wrongCount, exampleId, isStored });
   if (!isStored) return { ...stored, verified };
-  // They are found again.
-  asked.problems.length = 0;
+  // Those of files are found again.
+  asked.problems.length = plannedCount;
   return { ...(await storeRelying({ ...asked, wrongPacks: packIds })), verified };
 }
 

@@ -112,14 +112,6 @@ export const bugs = [
     note: 'a full disk shows only when the condemnation gets its name, after everything was copied',
   },
   {
-    id: 'WO60',
-    file: 'core/saving/relied-packs.ts',
-    find: '      areThere = this.#earlierNames.every((name) => sizes.has(name));',
-    replace: '      areThere = true;',
-    tests: ['core/saving/parent-reliance'],
-    note: 'a backup relies on a parent that is gone, with its packs',
-  },
-  {
     id: 'WO29',
     file: ORDER,
     find: '    await prepared.file.publish(name, verify);',

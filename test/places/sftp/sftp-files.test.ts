@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
@@ -7,7 +7,7 @@ import { SftpConnection } from '../../../src/places/sftp/sftp-connection.ts';
 import { renameIfNew } from '../../../src/places/sftp/sftp-rename.ts';
 import { SftpWriter } from '../../../src/places/sftp/sftp-writer.ts';
 import type { Step } from '../../../src/places/sftp/sftp-writer.ts';
-import { plainServer, sftpProblem } from '../../support/sftp-server.ts';
+import { narrowServer, plainServer, sftpBackend, sftpProblem } from '../../support/sftp-server.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 
 let connections: SftpConnection[];
@@ -105,3 +105,13 @@ async function beginFile(beforeAnswer: () => Promise<void> = async () => Promise
   onTestFinished(async () => writer.close().catch(() => undefined));
   return { path, writer, answers, operations, reconnect: () => void (connection = connections[1]!) };
 }
+
+test('a server that keeps hardly any file open is listed all the same', async () => {
+  const directory = memoryDirectory();
+  mkdirSync(join(directory, 'packs', 'ab'), { recursive: true });
+  writeFileSync(join(directory, 'packs', 'ab', 'one'), 'content');
+  const backend = sftpBackend(directory, narrowServer());
+  // The server tells its limits with the first answer.
+  expect(await backend.sizeOf('config')).toBeUndefined();
+  expect((await backend.list('packs')).map(({ name }) => name)).toEqual(['packs/ab/one']);
+});

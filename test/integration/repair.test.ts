@@ -141,8 +141,8 @@ for (const [index, [name, isMendable, makeDamages]] of CASES.entries()) {
     const before = await tryRestoreAll(disk, stage);
     const planned = await expectPlanOnly(disk);
     const spoiled = disk.copy();
-    const { actions, remaining, exitCode } = await repairAll(disk);
-    expect(planned).toEqual({ actions, remaining, exitCode, dryRun: true });
+    const { actions, remaining, exitCode, roomBytes } = await repairAll(disk);
+    expect(planned).toEqual({ actions, remaining, exitCode, roomBytes, dryRun: true });
     expect(exitCode).toBe(isMendable ? 0 : 4);
     expect(remaining.length === 0).toBe(isMendable);
     const after = await expectNothingLost(disk, stage, before);

@@ -195,7 +195,10 @@ describe('groups of which one is in a bucket', () => {
     const { directory, run, expectSuccess } = stage;
     fillSource(stage, inSoak(12, 9));
     const failed = await run(['backup', 'source', '--retry-for', '1s']);
-    expect([failed.code, failed.stderr]).toEqual([1, expect.stringMatching(/may be in a group that is offline now/)]);
+    expect([failed.code, failed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/is offline before what was written to it was durable/),
+    ]);
     expect(await packsIn(stage, 'cloud')).toBeUndefined();
     const without = await run(['backup', 'source', '--retry-for', '1s']);
     expect([without.code, without.stderr]).toEqual([0, expect.stringContaining('the group cloud')]);

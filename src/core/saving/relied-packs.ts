@@ -16,7 +16,7 @@ type PackSize = Pick<PackContents, 'id' | 'sizeBytes'>;
 /** A pack is gone, or shorter than it should be. */
 export class PackGoneError extends RefusedError {}
 
-/** At most so many of the packs that nothing else looks up are looked up: with the lock and the rest, one burst of requests. */
+/** How many packs are drawn. With the lock and the parent, they fit into one burst of requests. */
 const SAMPLE_COUNT = 12;
 
 /** How a snapshot relies on a pack: itself, or only for chunks that a snapshot before it needs too. */

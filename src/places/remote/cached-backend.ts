@@ -22,8 +22,8 @@ const READS_BEFORE_FETCH = 3;
 /**
  * Keeps copies of what every command reads: segments, manifests, packs of trees, and the newest checkpoint. Their names
  * are never used for other bytes, so a copy is right as long as the file exists, which only a listing of the repository
- * says: a copy is used once this process has listed its directory or written the file itself. Who reads packs without
- * a listing of them trusts the segments that name them.
+ * says: a copy is used once this process has listed its directory or written the file itself. A command that
+ * reads packs without listing them trusts the segments that name them.
  */
 export class CachedBackend extends PassingBackend {
   readonly uncached: Backend;

@@ -6,7 +6,7 @@ import type { SftpConnection } from './sftp-connection.ts';
 
 /** How many bytes may be on their way before `append` waits: more than fits into a line of 1 Gbit/s and 60 ms. */
 const UNANSWERED_BYTES_MAX = 8 * 1024 * 1024;
-/** All requests of so many bytes are sent at once. */
+/** The requests for an append of up to this size are sent at once. */
 const SENT_AT_ONCE_BYTES = 32 * 1024;
 
 /** Bytes that are not durable yet, with their position in the file. */

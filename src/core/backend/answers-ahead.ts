@@ -1,8 +1,8 @@
 import type { NextReads } from './backend.ts';
 
-/** How a place is asked. Both send their first request before they return. */
+/** How a place is asked. Both send their first request before they return. `list`: in the order of `groupsOf`. */
 interface Asking<Listed> {
-  readonly list: (directory: string) => Promise<Listed>;
+  readonly list: (next: NextReads) => readonly Promise<Listed>[];
   readonly read: (name: string) => Promise<Uint8Array>;
 }
 
@@ -31,10 +31,12 @@ export class AnswersAhead<Listed> {
   }
 
   /** Asks in this order: first the directories, then the names. */
-  ask({ names = [], directories = [] }: NextReads, { read, list }: Asking<Listed>): void {
+  ask(next: NextReads, { read, list }: Asking<Listed>): void {
     this.forget();
+    const directories = groupsOf(next).flat();
+    const { names = [] } = next;
     const asked = [
-      ...directories.map((directory) => ({ key: listKey(directory), answer: outcomeOf(list(directory)) })),
+      ...list(next).map((listing, index) => ({ key: listKey(directories[index]!), answer: outcomeOf(listing) })),
       ...names.map((name) => ({ key: readKey(name), answer: outcomeOf(read(name)) })),
     ];
     const all = Promise.all(asked.map(async ({ answer }) => answer));
@@ -77,6 +79,11 @@ export class AnswersAhead<Listed> {
     if ('error' in answer) throw answer.error;
     return answer.value;
   }
+}
+
+/** The directories that will be listed, in groups of which each must be listed after the one before it. */
+export function groupsOf({ directories = [], inTurn = [directories] }: NextReads): readonly (readonly string[])[] {
+  return inTurn;
 }
 
 function readKey(name: string): string {

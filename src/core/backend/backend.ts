@@ -106,6 +106,8 @@ interface ObjectWriter {
 export interface NextReads {
   readonly names?: readonly string[] | undefined;
   readonly directories?: readonly string[] | undefined;
+  /** Instead of `directories`, groups of them. Each group must be listed after the one before it. */
+  readonly inTurn?: readonly (readonly string[])[] | undefined;
 }
 
 /** Empty files that exclude each other. They need not survive a power cut. */
@@ -164,9 +166,9 @@ interface RemoteAids {
   useCache?(repository: CachedRepository): void;
   /**
    * Asks for what will be read soon, all at once: that is one wait for another machine instead of many. Does nothing where
-   * `claim` has asked already.
+   * `claim` has asked already, unless the answers must be `fresh`.
    */
-  readAhead?(next: NextReads): void;
+  readAhead?(next: NextReads, isFresh?: boolean): void;
   /** Says that later commands will read a pack of this size again. */
   expectReads?(name: string, sizeBytes: number): void;
 }

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 
 import { isAbsent } from '../errors.ts';
@@ -6,15 +5,6 @@ import { GROUP_ID_NAME, directoryOf } from '../format/layout.ts';
 import { wallClockMs } from '../util/clock.ts';
 import type { Backend, BackendFile, NextReads, Place, StagedFile, Verify } from './backend.ts';
 import { repositoryExists } from './repository-exists.ts';
-
-/**
- * Matches names that could leave the repository: absolute, with an empty, `.` or `..` component, or with a zero byte.
- */
-const UNSAFE_NAME = /(?:^|\/)(?:\.{1,2})?(?:\/|$)|\0/;
-
-export function assertInside(name: string): void {
-  assert(!UNSAFE_NAME.test(name), `not a name below a repository: ${name}`);
-}
 
 /** A new file that is being written. A power cut may lose its bytes until `sync` has returned. */
 export interface FileWriter {
@@ -56,8 +46,8 @@ export abstract class FileSystemBackend implements Backend {
    * `syncDirectory` of the new directory itself.
    */
   abstract makeDirectory(name: string): Promise<void>;
-  /** Prepares that a file gets this name, beside the sync of the file. */
-  protected expectName?(name: string): void;
+  /** Prepares that a file gets this name, beside the sync of the file, or loses it: its directory is synced then. */
+  protected expectName?(name: string, isRemoved?: boolean): void;
   /** Creates a file; fails with the kind `exists` if it exists. `next`: as for `claim`. */
   abstract create(name: string, next?: NextReads): Promise<FileWriter>;
   /** Replaces `target` if it exists. */
@@ -71,6 +61,14 @@ export abstract class FileSystemBackend implements Backend {
    * created it. After a rename between two directories, both are synced, the new one first.
    */
   abstract syncDirectory(directory: string): Promise<void>;
+  /** Does so for several, one after the other. `mayBeAbsent`: those that do not exist are skipped. */
+  protected async syncDirectories(directories: readonly string[], mayBeAbsent = false): Promise<void> {
+    for (const directory of directories) {
+      await this.syncDirectory(directory).catch((error: unknown) => {
+        if (!mayBeAbsent || !isAbsent(error)) throw error;
+      });
+    }
+  }
   /** Sets the modification time of a file to now; returns false if the file does not exist. */
   abstract touch(name: string): Promise<boolean>;
   /** Returns the modification time of a file, or undefined if it does not exist. */
@@ -127,15 +125,17 @@ export abstract class FileSystemBackend implements Backend {
   }
 
   async remove(name: string): Promise<boolean> {
+    this.expectName?.(name, true);
     const wasThere = await this.unlink(name);
     if (wasThere) this.#markUnsynced(directoryOf(name));
     return wasThere;
   }
 
   async barrier(): Promise<void> {
-    for (const [directory, change] of this.#unsynced) {
-      await this.#syncNames(directory);
-      // A name that was added during the sync may have missed it.
+    const changes = [...this.#unsynced];
+    await this.#syncNames(changes.map(([directory]) => directory));
+    // A name that was added during the sync may have missed it.
+    for (const [directory, change] of changes) {
       if (this.#unsynced.get(directory) === change) this.#unsynced.delete(directory);
     }
     // Another barrier may have failed while this one waited for the same directory.
@@ -143,7 +143,7 @@ export abstract class FileSystemBackend implements Backend {
   }
 
   async settle(directories: readonly string[]): Promise<void> {
-    for (const directory of directories) await this.#syncNames(directory, true);
+    await this.#syncNames(directories, true);
   }
 
   async claim(name: string, next?: NextReads): Promise<void> {
@@ -221,12 +221,11 @@ export abstract class FileSystemBackend implements Backend {
     this.#unsynced.set(directory, this.#changeCount);
   }
 
-  async #syncNames(directory: string, mayBeAbsent = false): Promise<void> {
+  async #syncNames(directories: readonly string[], mayBeAbsent = false): Promise<void> {
     this.#assertSynced();
     try {
-      await this.syncDirectory(directory);
+      if (directories.length > 0) await this.syncDirectories(directories, mayBeAbsent);
     } catch (error) {
-      if (mayBeAbsent && isAbsent(error)) return;
       this.#failedSync = { error };
       throw error;
     }

@@ -32,8 +32,8 @@ export abstract class PassingBackend implements Backend {
     this.#inner.distrust?.(name);
   }
 
-  readAhead(next: NextReads): void {
-    this.#inner.readAhead?.(next);
+  readAhead(next: NextReads, isFresh?: boolean): void {
+    this.#inner.readAhead?.(next, isFresh);
   }
 
   async examine(): Promise<Place | undefined> {

@@ -1,3 +1,4 @@
+import { bothOf } from '../util/map-concurrently.ts';
 import { CorruptDataError, UnsupportedFormatError, isAbsent } from '../errors.ts';
 import type { LdmError } from '../errors.ts';
 import type { PackContents } from '../format/pack.ts';
@@ -52,23 +53,13 @@ export async function surveyRepository(
       return false;
     }
   };
-  /** Returns how many of the manifests are readable. */
-  const attemptManifests = async (
-    ids: readonly string[],
-    kind: SnapshotFinding,
-    read: (snapshotId: string) => Promise<unknown>,
-  ): Promise<number> => {
-    let count = 0;
-    for await (const [snapshotId, reading] of files.prefetch(ids, read)) {
-      if (await attempt((reason) => ({ severity: 'error', kind, snapshotId, reason }), reading)) count += 1;
-    }
-    return count;
-  };
-  const { snapshotIds, deletedIds, manifestCopyIds } = listing;
-  const snapshotCount = await attemptManifests(snapshotIds, 'snapshot-damaged', async (id) => files.readManifest(id));
-  const deleted = { deleted: true };
-  await attemptManifests(deletedIds, 'deleted-snapshot-damaged', async (id) => files.readManifest(id, deleted));
-  await attemptManifests(manifestCopyIds, 'snapshot-copy-damaged', async (id) => files.readManifestCopy(id));
+  let snapshotCount = 0;
+  // All kinds in one list, since each list ends with a wait for its last read.
+  for await (const [manifest, reading] of files.prefetch(manifestsIn(listing), async ({ read }) => read(files))) {
+    const { kind, snapshotId } = manifest;
+    const isReadable = await attempt((reason) => ({ severity: 'error', kind, snapshotId, reason }), reading);
+    if (isReadable && kind === 'snapshot-damaged') snapshotCount += 1;
+  }
   const packs = new Map<string, PackContents>();
   const readSegment = async (id: string): Promise<PackContents[]> => files.readSegment(id);
   for await (const [segmentId, reading] of files.prefetch(listing.segmentIds, readSegment)) {
@@ -88,6 +79,33 @@ export async function surveyRepository(
     );
   }
   return { findings, packs, snapshotCount };
+}
+
+interface StoredManifest {
+  readonly snapshotId: string;
+  /** What it is if it cannot be read. */
+  readonly kind: SnapshotFinding;
+  readonly read: (files: Repository['files']) => Promise<unknown>;
+}
+
+function manifestsIn({ snapshotIds, deletedIds, manifestCopyIds }: Listing): StoredManifest[] {
+  return [
+    ...snapshotIds.map((snapshotId): StoredManifest => ({
+      snapshotId,
+      kind: 'snapshot-damaged',
+      read: async (files) => files.readManifest(snapshotId),
+    })),
+    ...deletedIds.map((snapshotId): StoredManifest => ({
+      snapshotId,
+      kind: 'deleted-snapshot-damaged',
+      read: async (files) => files.readManifest(snapshotId, { deleted: true }),
+    })),
+    ...manifestCopyIds.map((snapshotId): StoredManifest => ({
+      snapshotId,
+      kind: 'snapshot-copy-damaged',
+      read: async (files) => files.readManifestCopy(snapshotId),
+    })),
+  ];
 }
 
 /**
@@ -122,24 +140,27 @@ async function problemsAtTop(
   isFinding: (error: unknown) => error is LdmError,
 ): Promise<Finding[]> {
   const { files } = repository;
-  const configs = (await files.inspectConfig(isFinding)).map(({ name, message: reason, isOutdated }): Finding => {
+  const [problems, inspected] = await bothOf(files.inspectConfig(isFinding), files.inspectKeys());
+  const configs = problems.map(({ name, message: reason, isOutdated }): Finding => {
     if (isOutdated === true) return { severity: 'warning', kind: 'config-outdated', name };
     return { severity: 'error', kind: 'config-damaged', name, reason };
   });
-  const keys = await keyProblems(files, isFinding);
+  const keys = keyProblems(inspected, isFinding);
   const membership = (await extensionOf(repository)?.findMembershipDamage(repository, isFinding)) ?? [];
   return [...configs, ...keys, ...membership];
 }
 
 /** A key file of an unknown version is none of them: a later version of the program can use it. */
-async function keyProblems(files: Repository['files'], isFinding: (error: unknown) => boolean): Promise<Finding[]> {
-  const damaged = (await files.unusableKeys()).filter(({ error }) => isFinding(error));
-  const unused = await files.unusedKeyIds();
+function keyProblems(
+  { unusable, unusedIds }: Awaited<ReturnType<Repository['files']['inspectKeys']>>,
+  isFinding: (error: unknown) => boolean,
+): Finding[] {
+  const damaged = unusable.filter(({ error }) => isFinding(error));
   return [
     ...damaged.map(({ id: keyId, error }): Finding => {
       const isUnread = !(error instanceof CorruptDataError);
       return { severity: 'error', kind: 'key-damaged', keyId, isUnread, reason: error.message };
     }),
-    ...unused.map((keyId): Finding => ({ severity: 'warning', kind: 'key-unused', keyId })),
+    ...unusedIds.map((keyId): Finding => ({ severity: 'warning', kind: 'key-unused', keyId })),
   ];
 }

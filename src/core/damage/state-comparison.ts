@@ -79,7 +79,10 @@ export async function findWrongCheckpoints(
 ): Promise<FindingOf<'reference-count'>[]> {
   const wrong: FindingOf<'reference-count'>[] = [];
   for (const name of opened.listing.checkpoints) {
-    const used = name === opened.checkpoint ? opened : await repository.openState({ onlyCheckpoint: name });
+    const used =
+      name === opened.checkpoint
+        ? opened
+        : await repository.openState({ onlyCheckpoint: name, listing: opened.listing });
     // No command uses a damaged or obsolete checkpoint.
     if (used.checkpoint !== name || !areComparable(used, recounted)) continue;
     const { count, shown } = compareStates(used.state, recounted.state);

@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+
 import { DIRECTORIES, baseName, directoryOf } from './layout.ts';
 
 type Directory = (typeof DIRECTORIES)[number];
@@ -79,4 +81,13 @@ export function mayBeDamaged(name: string): boolean {
 function topOf(name: string): string {
   const slash = name.indexOf('/');
   return slash < 0 ? '' : name.slice(0, slash);
+}
+
+/**
+ * Matches names that could leave the repository: absolute, with an empty, `.` or `..` component, or with a zero byte.
+ */
+const UNSAFE_NAME = /(?:^|\/)(?:\.{1,2})?(?:\/|$)|\0/;
+
+export function assertInside(name: string): void {
+  assert(!UNSAFE_NAME.test(name), `not a name below a repository: ${name}`);
 }

@@ -82,7 +82,7 @@ export async function compact(context: OperationContext, options: CompactOptions
     const { staying } = first;
     if (staying !== undefined) context.onNotice?.({ kind: 'unindexed-packs-stay', ...staying });
     const isDryRun = options.dryRun === true;
-    const bytesBefore = await repository.files.measure();
+    const { sizeBytes: bytesBefore } = await repository.files.measure();
     const { rounds, bytesCopied } = isDryRun
       ? { rounds: [first], bytesCopied: 0 }
       : await carryOut({ context, repository, options, first });
@@ -100,11 +100,13 @@ export async function compact(context: OperationContext, options: CompactOptions
         context.memory?.forgetWritten(...memoryKey(context, repository));
     }
     const freedBytes = estimateFreed(first.plan, listing) + (copies?.surplusBytes ?? 0);
-    const bytesAfter = isDryRun ? bytesBefore - freedBytes : await repository.files.measure();
     const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
+    const { sizeBytes: bytesAfter, packCount: packsAfter } = isDryRun
+      ? { sizeBytes: bytesBefore - freedBytes, packCount: listing.packs.size - removedCount }
+      : await repository.files.measure();
     return {
       packsBefore: listing.packs.size,
-      packsAfter: isDryRun ? listing.packs.size - removedCount : (await repository.files.list('packs')).length,
+      packsAfter,
       packsRemoved: removedCount,
       packsRewritten: sum(plans.map(({ rewritten }) => rewritten.length)),
       chunksRemoved: sum(plans.map(countDead)),
@@ -151,8 +153,6 @@ interface Round {
   readonly staying: StayingPacks | undefined;
 }
 
-const NOTHING = { packIds: [], derived: [] };
-
 function commitNames({ commits }: Listing): string[] {
   return (commits?.numbers ?? []).map((number) => commitName(number));
 }
@@ -166,7 +166,7 @@ async function planRound(context: OperationContext, repository: Repository, opti
   const given =
     options.reseal === true
       ? { packIds: state.packs.ids(), derived: [...listing.checkpoints, ...commitNames(listing)] }
-      : NOTHING;
+      : { packIds: [], derived: [] };
   const earlier = await findEarlierSeals(repository, given);
   const limit = { percent: options.maxUnusedPercent ?? MAX_UNUSED_PERCENT, bytes: options.maxUnusedBytes };
   const staying = await findStaying(context, repository, opened);

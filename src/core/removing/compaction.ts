@@ -1,3 +1,4 @@
+import { bothOf } from '../util/map-concurrently.ts';
 import { isDiskFull } from '../errors.ts';
 import { carrySnapshots } from '../ldm/fold-carry.ts';
 import { addSegment } from '../ldm/fold.ts';
@@ -122,9 +123,11 @@ export class Compaction {
       listing.deletedIds.map((id) => deletedName(id)),
       assertLocked,
     );
-    await removal.end(this.#earlier?.ids);
-    const temporary = (await files.list('tmp')).map((file) => file.name);
-    await order.remove(temporary, assertLocked);
+    const [temporary] = await bothOf(files.list('tmp'), removal.end(this.#earlier?.ids));
+    await order.remove(
+      temporary.map((file) => file.name),
+      assertLocked,
+    );
   }
 
   /** True even if nothing is removed: a snapshot that leaves deleted/ would look lost to an older checkpoint. */

@@ -74,6 +74,6 @@ export async function findKeptDeleted(
 
 async function deleteForGood(context: Remembering, repository: Repository, ids: readonly string[]): Promise<void> {
   forgetSnapshots(context, repository, ids);
-  await repository.order.commitDelete(ids, repository.assertLocked);
+  await repository.order.commitDelete([[...ids]], repository.assertLocked);
   forgetSnapshots(context, repository, ids);
 }

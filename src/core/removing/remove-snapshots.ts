@@ -42,7 +42,8 @@ export async function commitDelete(
   if (undoUntil !== undefined) return await deleteUntil(context, repository, selected, undoUntil);
   const ids = withSuperseded(selected);
   forgetSnapshots(context, repository, ids);
-  const deletedIds = await repository.order.commitDelete(ids, repository.assertLocked);
+  const manifests = selected.map((listing) => withSuperseded([listing]));
+  const deletedIds = await repository.order.commitDelete(manifests, repository.assertLocked);
   // Again, since a command that ended in between has seen them.
   forgetSnapshots(context, repository, ids);
   if (deletedIds.length > 0) return;

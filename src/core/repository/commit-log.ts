@@ -51,6 +51,9 @@ class LogReading implements CommitLog {
   readonly #found: Set<number>;
   /** The highest number of a record that takes the place of all before it; 0 if there is none. */
   #lastWhole = 0;
+  /** What was asked for before it was known to be needed, so that it is one wait for another machine. */
+  readonly #endsAhead = new Map<number, Promise<number>>();
+  readonly #recordsAhead = new Map<number, Promise<CommitRecord | undefined>>();
 
   constructor(place: FilePlace, listed: readonly number[]) {
     this.#place = place;
@@ -63,6 +66,7 @@ class LogReading implements CommitLog {
   }
 
   async read(): Promise<void> {
+    this.#askAhead();
     const first = (this.start = await this.#readFirst());
     await this.#findEnd(first);
     await this.#readAll(countDown(this.end, Math.max(1, first)));
@@ -75,6 +79,18 @@ class LogReading implements CommitLog {
       if (this.#lastWhole > 0) await this.#findEnd((this.start = this.#lastWhole));
     }
     if (first > 0 && !this.#found.has(first)) this.#miss(commitName(first));
+  }
+
+  /** Nearly always, the listing has all records, and all of them are needed. */
+  #askAhead(): void {
+    const { readsAtOnce } = this.#place.backend;
+    if (readsAtOnce === 1 || this.#listed.length === 0) return;
+    const end = endOfRun(this.#listed, Math.min(...this.#listed));
+    this.#endsAhead.set(end, askForEnd(this.#place, end));
+    const newest = this.#listed.filter((number) => number <= end).sort((a, b) => b - a);
+    for (const number of newest.slice(0, readsAtOnce)) this.#recordsAhead.set(number, readCommit(this.#place, number));
+    // What fails fails again where it is needed.
+    for (const asked of [...this.#endsAhead.values(), ...this.#recordsAhead.values()]) asked.catch(() => undefined);
   }
 
   async #readFirst(): Promise<number> {
@@ -91,13 +107,14 @@ class LogReading implements CommitLog {
   async #findEnd(first: number): Promise<void> {
     for (this.end = first; ;) {
       const end = endOfRun(this.#listed, this.end);
-      this.end = await askForEnd(this.#place, end);
+      this.end = await (this.#endsAhead.get(end) ?? askForEnd(this.#place, end));
       if (this.end === end) return;
     }
   }
 
   async #readAll(numbers: Iterable<number>, areStrays = false): Promise<void> {
-    const read = async (number: number): Promise<CommitRecord | undefined> => readCommit(this.#place, number);
+    const read = async (number: number): Promise<CommitRecord | undefined> =>
+      this.#recordsAhead.get(number) ?? readCommit(this.#place, number);
     for await (const [number, reading] of prefetch(numbers, this.#place.backend.readsAtOnce, read)) {
       try {
         const record = await reading;

@@ -36,9 +36,11 @@ export class CommitMerge {
     const { backend, encode } = this.#given;
     const record = { number: this.#number, isWhole: true };
     try {
-      for (const ids of [this.#given.snapshotIds.toSorted(), []]) {
-        this.#staged.push(await prepareFile(backend, encode({ ...record, snapshotIds: ids })));
-      }
+      const contents = [this.#given.snapshotIds.toSorted(), []].map((ids) => encode({ ...record, snapshotIds: ids }));
+      const preparing = contents.map(async (bytes) => prepareFile(backend, bytes));
+      const outcomes = await Promise.allSettled(preparing);
+      this.#staged = outcomes.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      for (const each of outcomes) if (each.status === 'rejected') throw each.reason;
     } catch (error) {
       await this.discard();
       throw error;

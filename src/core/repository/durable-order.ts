@@ -112,7 +112,7 @@ export class DurableOrder implements PackSink {
   /** Moved, not removed, so that a process that has counted the snapshot by now does not take it for lost. */
   async #withdrawUnless(mayStay: (id: string) => Promise<boolean>, snapshotIds: readonly string[]): Promise<void> {
     for (const id of snapshotIds) {
-      if (!(await mayStay(id).catch(() => false))) await this.commitDelete([id]).catch(() => undefined);
+      if (!(await mayStay(id).catch(() => false))) await this.commitDelete([[id]]).catch(() => undefined);
     }
   }
 
@@ -142,17 +142,20 @@ export class DurableOrder implements PackSink {
   }
 
   /**
-   * The commit of a delete. `verify` runs right before each rename. Returns the ids of those that were deleted: another
-   * process may have deleted some of them first. `areReplaced`: by others, which must be durable first.
+   * The commit of a delete. `snapshotIds`: of each snapshot its manifests, in the order in which they must go. `verify` runs
+   * right before each rename. Returns the ids of those that were deleted: another process may have deleted some of them
+   * first. `areReplaced`: by others, which must be durable first.
    */
-  async commitDelete(snapshotIds: readonly string[], verify?: Verify, areReplaced = false): Promise<string[]> {
+  async commitDelete(snapshotIds: readonly string[][], verify?: Verify, areReplaced = false): Promise<string[]> {
     if (areReplaced) await settleSeen(this.#backend);
     const deletedIds: string[] = [];
     try {
-      for (const id of snapshotIds) {
-        await verify?.();
-        if (await moveMakingRoom(this.#backend, snapshotName(id), deletedName(id))) deletedIds.push(id);
-      }
+      await mapConcurrently(snapshotIds, this.#backend.readsAtOnce, async (ids) => {
+        for (const id of ids) {
+          await verify?.();
+          if (await moveMakingRoom(this.#backend, snapshotName(id), deletedName(id))) deletedIds.push(id);
+        }
+      });
     } finally {
       // Also after a failure: a compaction by another process would rely on the names that were moved.
       await this.#backend.barrier();

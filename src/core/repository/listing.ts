@@ -46,6 +46,13 @@ export interface Listing {
   readonly offlineGroups: readonly string[];
 }
 
+/** What `listRepository` lists before the packs. The order within a group does not matter. */
+const LISTED_IN_TURN = [
+  ['locks', 'condemned', 'manifests.bak'],
+  ['snapshots', 'filter'],
+  ['deleted', 'index'],
+];
+
 /**
  * Lists a repository in the reverse order of writing: a listed manifest copy belongs to a committed snapshot, the
  * segments of a listed snapshot exist, and so do the packs of a listed segment. Condemnations are listed first, so that
@@ -68,6 +75,8 @@ export async function listRepository(
   },
 ): Promise<Listing> {
   const { backend } = place;
+  if (place.trustsSegments !== true) backend.readAhead?.({ inTurn: LISTED_IN_TURN }, true);
+  else if (place.isForReading !== true) backend.readAhead?.({ directories: LISTED_IN_TURN.flat() });
   const foreignNames: string[] = [];
   const listed = async (directory: string): Promise<ListedName[]> => optionalNames(backend, directory, foreignNames);
   const marked = place.isForReading === true ? [] : markedIn(await optionalNames(backend, 'locks'));

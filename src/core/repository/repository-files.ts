@@ -12,6 +12,7 @@ import { kindOf } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { FilePlace } from '../store/pack-end.ts';
+import { bothOf, mapConcurrently } from '../util/map-concurrently.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { committedAfter, readCommitLog } from './commit-log.ts';
 import type { CommitLog } from './commit-log.ts';
@@ -172,20 +173,19 @@ export class RepositoryFiles {
     return prefetch(items, this.#place.backend.readsAtOnce, read);
   }
 
-  /** The key files of an encrypted repository that cannot be used; that takes no password. */
-  async unusableKeys(): Promise<readonly UnusableKey[]> {
+  /**
+   * Returns the key files of an encrypted repository that cannot be used, and the ids of those that have another master key
+   * than the copies of the configuration. That takes no password.
+   */
+  async inspectKeys(): Promise<{ readonly unusable: readonly UnusableKey[]; readonly unusedIds: readonly string[] }> {
     const { backend, seals } = this.#place;
-    return seals.keys === undefined ? [] : (await listKeys(backend, this.#repositoryId)).unusable;
-  }
-
-  /** Ids of key files that have another master key than the copies of the configuration; that takes no password. */
-  async unusedKeyIds(): Promise<readonly string[]> {
-    const { backend, seals } = this.#place;
-    if (seals.keys === undefined) return [];
-    const { copies } = await readConfigCopies(backend);
+    if (seals.keys === undefined) return { unusable: [], unusedIds: [] };
+    const [{ copies }, { keys, unusable }] = await bothOf(
+      readConfigCopies(backend),
+      listKeys(backend, this.#repositoryId),
+    );
     const epochs = new Set(copies.map(({ epoch }) => epoch));
-    const { keys } = await listKeys(backend, this.#repositoryId);
-    return keys.filter(({ keyEpoch }) => !epochs.has(keyEpoch)).map(({ id }) => id);
+    return { unusable, unusedIds: keys.filter(({ keyEpoch }) => !epochs.has(keyEpoch)).map(({ id }) => id) };
   }
 
   /** Whether the master key was rotated. */
@@ -216,15 +216,18 @@ export class RepositoryFiles {
     return (await inspectConfig(backend, seals.keys?.masterKeys ?? [], isFinding)).problems;
   }
 
-  /** Returns the total size of all files in bytes, with that of all copies of packs. */
-  async measure(): Promise<number> {
+  /** Returns the total size of all files in bytes, with that of all copies of packs, and the number of packs. */
+  async measure(): Promise<Record<'sizeBytes' | 'packCount', number>> {
+    const { backend } = this.#place;
+    const directories = directoriesOf({ ...this.#kind, isEncrypted: true });
+    const [sizes, listings] = await bothOf(
+      backend.sizesOf(topFilesOf(this.#kind)),
+      mapConcurrently(directories, backend.readsAtOnce, async (directory) => this.list(directory)),
+    );
     let sizeBytes = 0;
-    const sizes = await this.#place.backend.sizesOf(topFilesOf(this.#kind));
     for (const size of sizes.values()) sizeBytes += size;
-    for (const directory of directoriesOf({ ...this.#kind, isEncrypted: true })) {
-      for (const file of await this.list(directory)) sizeBytes += file.sizeBytes + (file.copyBytes ?? 0);
-    }
-    return sizeBytes;
+    for (const file of listings.flat()) sizeBytes += file.sizeBytes + (file.copyBytes ?? 0);
+    return { sizeBytes, packCount: listings[directories.indexOf('packs')]!.length };
   }
 }
 
@@ -235,8 +238,10 @@ const TOP_NAMES: ReadonlySet<string> = new Set<string>([...DIRECTORIES, ...TOP_F
 
 /** Returns the names of everything in a repository that does not belong to ldm. */
 async function findForeignNames(backend: Backend, listing: Listing): Promise<string[]> {
-  const place = await backend.examine();
-  const found = [...(place?.names ?? []).filter((name) => !TOP_NAMES.has(name)), ...listing.foreignNames];
-  for (const directory of OTHER_DIRECTORIES) await optionalNames(backend, directory, found);
-  return found;
+  const inOthers: string[] = [];
+  const [place] = await bothOf(
+    backend.examine(),
+    mapConcurrently(OTHER_DIRECTORIES, backend.readsAtOnce, async (each) => optionalNames(backend, each, inOthers)),
+  );
+  return [...(place?.names ?? []).filter((name) => !TOP_NAMES.has(name)), ...listing.foreignNames, ...inOthers];
 }

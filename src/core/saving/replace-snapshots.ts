@@ -65,7 +65,7 @@ export async function deleteReplaced(
   ids: readonly string[],
 ): Promise<void> {
   forgetSnapshots(context, repository, ids);
-  await repository.order.commitDelete(ids, repository.assertLocked, true);
+  await repository.order.commitDelete([[...ids]], repository.assertLocked, true);
   // Again, since a command that ended in between has seen them.
   forgetSnapshots(context, repository, ids);
 }

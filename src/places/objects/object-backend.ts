@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { CorruptDataError } from '../../core/errors.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../core/format/layout.ts';
-import { mapConcurrently } from '../../core/util/map-concurrently.ts';
-import { AnswersAhead } from '../../core/backend/answers-ahead.ts';
+import { eachInTurn, mapConcurrently } from '../../core/util/map-concurrently.ts';
+import { AnswersAhead, groupsOf } from '../../core/backend/answers-ahead.ts';
 import type { Backend, BackendFile, NextReads, Place, StagedFile, Verify } from '../../core/backend/backend.ts';
-import { assertInside } from '../../core/backend/file-system-backend.ts';
+import { assertInside } from '../../core/format/own-names.ts';
 import { readToMove } from '../../core/backend/sure-reading.ts';
 import type { RetryOptions } from '../../core/backend/retry.ts';
 import { PendingUploads } from './pending-uploads.ts';
@@ -60,9 +60,10 @@ export class ObjectBackend implements Backend {
     this.#knownUntilMs = Infinity;
   }
 
-  readAhead(next: NextReads): void {
-    if (!this.#ahead.isEmpty) return;
-    const list = async (directory: string): Promise<BackendFile[]> => this.#list(directory);
+  readAhead(next: NextReads, isFresh = false): void {
+    if (!isFresh && !this.#ahead.isEmpty) return;
+    const list = (asked: NextReads): Promise<BackendFile[]>[] =>
+      eachInTurn(groupsOf(asked), async (directory) => this.#list(directory));
     this.#ahead.ask(next, { list, read: async (name) => this.#read(name) });
   }
 

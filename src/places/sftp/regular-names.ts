@@ -5,7 +5,7 @@ import type { BackendFile } from '../../core/backend/backend.ts';
 import { noTarget, notRegular } from '../../core/backend/regular-file.ts';
 import { OPEN_MODE, STATUS, followedStatus, hasStatus, openFile, statusOf } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
-import type { TreeFile } from './sftp-directories.ts';
+import type { TreeFile } from './sftp-listing.ts';
 
 const LOOKS_AT_ONCE = 16;
 

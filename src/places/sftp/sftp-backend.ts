@@ -1,8 +1,8 @@
-import { directoryOf } from '../../core/format/layout.ts';
 import { mapConcurrently } from '../../core/util/map-concurrently.ts';
 import type { BackendOperation } from '../../core/backend/backend-failure.ts';
 import type { BackendFile, NextReads, Place } from '../../core/backend/backend.ts';
-import { FileSystemBackend, assertInside } from '../../core/backend/file-system-backend.ts';
+import { FileSystemBackend } from '../../core/backend/file-system-backend.ts';
+import { assertInside } from '../../core/format/own-names.ts';
 import type { FileWriter } from '../../core/backend/file-system-backend.ts';
 import type { RetryOptions } from '../../core/backend/retry.ts';
 import * as calls from './sftp-calls.ts';
@@ -10,8 +10,9 @@ import * as directories from './sftp-directories.ts';
 import { OPEN_MODE } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { existsOr, fullOr, sftpFailure } from './sftp-failure.ts';
-import { canRenameAndSync, renameAndSync, renameIfNew, replaceByRename, unlinkPath } from './sftp-rename.ts';
+import { SftpNaming } from './sftp-naming.ts';
 import { SftpReading } from './sftp-reading.ts';
+import { listDirectory } from './sftp-listing.ts';
 import { SftpSession } from './sftp-session.ts';
 import { SftpWriter } from './sftp-writer.ts';
 
@@ -41,9 +42,7 @@ export class SftpBackend extends FileSystemBackend {
   readonly #path: string;
   readonly #session: SftpSession;
   readonly #reading: SftpReading;
-  readonly #expected = new directories.ExpectedDirectories();
-  /** Names that were removed and come back if the server loses its memory, with the connection that removed them. */
-  readonly #removed = new Map<string, SftpConnection>();
+  readonly #naming: SftpNaming;
 
   constructor({ location, command, path }: SftpPlace, retry: RetryOptions) {
     super();
@@ -51,6 +50,7 @@ export class SftpBackend extends FileSystemBackend {
     this.#path = path;
     this.#session = new SftpSession(command, retry);
     this.#reading = new SftpReading(location, (name) => this.#pathOf(name));
+    this.#naming = new SftpNaming((name) => this.#pathOf(name));
   }
 
   get isAppendOnly(): boolean {
@@ -63,7 +63,7 @@ export class SftpBackend extends FileSystemBackend {
       const status = await calls.statusOf(connection, this.#path);
       if (status === undefined) return { ...place, missing: this.location };
       if (status.isFile()) return { ...place, file: this.location };
-      const entries = await directories.listDirectory(connection, this.#path);
+      const entries = await listDirectory(connection, this.#path);
       return { ...place, names: entries.map(({ filename }) => filename).toSorted() };
     });
   }
@@ -98,8 +98,12 @@ export class SftpBackend extends FileSystemBackend {
     return found;
   }
 
-  readAhead(next: NextReads): void {
-    if (!this.#reading.isAhead) this.#session.begin((connection) => this.#reading.askAhead(connection, next));
+  readAhead(next: NextReads, isFresh = false): void {
+    if (isFresh) this.#reading.forget();
+    if (this.#reading.isAhead) return;
+    this.#session.begin((connection) => {
+      if (next.inTurn === undefined || calls.keepsOrder(connection)) this.#reading.askAhead(connection, next);
+    });
   }
 
   async read(name: string): Promise<Uint8Array> {
@@ -112,26 +116,21 @@ export class SftpBackend extends FileSystemBackend {
     );
   }
 
-  /** Opens its directory, where the server can sync one and renames as OpenSSH does. */
-  protected override expectName(name: string): void {
-    const path = this.#pathOf(directoryOf(name));
-    const opening = this.#session.run(async (connection) =>
-      canRenameAndSync(connection)
-        ? { connection, handle: await calls.openFile(connection, path, OPEN_MODE.READ) }
-        : undefined,
-    );
-    this.#expected.add(directoryOf(name), opening);
+  protected override expectName(name: string, isRemoved = false): void {
+    const connect = async (): Promise<SftpConnection> => this.#session.run(async (connection) => connection);
+    if (isRemoved) this.#naming.expectRemoval(name, connect);
+    else this.#naming.expect(name, connect);
   }
 
   async create(name: string, next?: NextReads): Promise<FileWriter> {
-    this.#removed.delete(name);
+    this.#naming.forget(name);
     this.#reading.forget();
     const path = this.#pathOf(name);
     const opened = await this.#run('create', name, async (connection, isRepeated) => {
       // Names of new files and locks are random: if it exists now, the lost request has created it.
       const ifNew = isRepeated ? 0 : OPEN_MODE.EXCL;
       const opening = this.#openNew(connection, path, ifNew);
-      if (next !== undefined && canRenameAndSync(connection)) this.#reading.askBehindLock(connection, next);
+      if (next !== undefined && calls.keepsOrder(connection)) this.#reading.askBehindLock(connection, next);
       return { connection, handle: await opening };
     });
     return new SftpWriter({ name, path, opened }, async (operation, file, action) =>
@@ -140,32 +139,27 @@ export class SftpBackend extends FileSystemBackend {
   }
 
   async rename(source: string, target: string): Promise<void> {
-    await this.#rename(replaceByRename, source, target);
+    await this.#rename(source, target, false);
   }
 
   async renameNew(source: string, target: string): Promise<void> {
-    await this.#rename(renameIfNew, source, target);
+    await this.#rename(source, target, true);
   }
 
   async unlink(name: string): Promise<boolean> {
     return await this.#run('remove', name, async (connection, isRepeated) => {
       this.#reading.forget(connection, name);
-      const wasThere = await this.#unlinkOne(connection, name);
-      this.#removed.set(name, connection);
-      // Without the answer of the lost request, it counts as removed.
-      return wasThere || isRepeated;
+      return await this.#naming.unlink(connection, name, isRepeated);
     });
   }
 
   async syncDirectory(directory: string): Promise<void> {
-    await this.#run('syncDirectory', directory, async (connection) => {
-      const own = [...this.#removed].filter(([name]) => directoryOf(name) === directory);
-      for (const [name, remover] of own) {
-        if (remover !== connection) await this.#unlinkOne(connection, name);
-      }
-      await directories.syncDirectory(connection, this.#pathOf(directory));
-      for (const [name] of own) this.#removed.delete(name);
-    });
+    await this.syncDirectories([directory]);
+  }
+
+  protected override async syncDirectories(all: readonly string[], mayBeAbsent = false): Promise<void> {
+    const name = all.length > 1 ? `${all[0]} and other directories` : (all[0] ?? '');
+    await this.#run('syncDirectory', name, async (connection) => this.#naming.sync(connection, all, mayBeAbsent));
   }
 
   async touch(name: string): Promise<boolean> {
@@ -182,29 +176,11 @@ export class SftpBackend extends FileSystemBackend {
     await this.#session.close();
   }
 
-  async #rename(rename: typeof replaceByRename, source: string, target: string): Promise<void> {
-    this.#removed.delete(target);
+  async #rename(source: string, target: string, isNew: boolean): Promise<void> {
+    this.#naming.forget(target);
     await this.#run('rename', `${source} to ${target}`, async (connection, isRepeated) => {
-      const paths = { source: this.#pathOf(source), target: this.#pathOf(target) };
       this.#reading.forget(connection, source, target);
-      const isNew = rename === renameIfNew;
-      const unlessTaken = async (renaming: Promise<void>): Promise<void> =>
-        renaming.catch(async (error: unknown) => {
-          throw isNew ? await existsOr(connection, paths.target, error) : error;
-        });
-      const directory = isRepeated ? undefined : await this.#expected.take(connection, directoryOf(target));
-      if (directory === undefined) {
-        await directories.syncAfter(connection, this.#pathOf(directoryOf(target)), async () =>
-          unlessTaken(rename(connection, { ...paths, isRepeated })),
-        );
-      } else {
-        await unlessTaken(renameAndSync(connection, paths, { directory, isNew }));
-        calls.closeLater(connection, directory);
-      }
-      // Temporary files need not survive anything.
-      const from = directoryOf(source);
-      if (from !== directoryOf(target) && from !== 'tmp')
-        await directories.syncDirectory(connection, this.#pathOf(from));
+      await this.#naming.rename(connection, { source, target, isNew, isRepeated });
     });
   }
 
@@ -214,14 +190,6 @@ export class SftpBackend extends FileSystemBackend {
     } catch (error) {
       throw await fullOr(connection, this.#path, await existsOr(connection, path, error));
     }
-  }
-
-  async #unlinkOne(connection: SftpConnection, name: string): Promise<boolean> {
-    const unlink = async (): Promise<true> => {
-      await unlinkPath(connection, this.#pathOf(name));
-      return true;
-    };
-    return (await calls.unlessAbsent(unlink)) === true;
   }
 
   #pathOf(name: string): string {

@@ -1,4 +1,5 @@
 import type { Stats } from 'ssh2';
+import { bothOf } from '../../core/util/map-concurrently.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { SftpStatusError, WrongAnswerError } from './sftp-connection.ts';
 
@@ -20,6 +21,16 @@ export const STATUS = {
 } as const;
 
 export const FSYNC = 'fsync@openssh.com';
+export const POSIX_RENAME = 'posix-rename@openssh.com';
+export const HARD_LINK = 'hardlink@openssh.com';
+
+/**
+ * Whether the server does one thing after the other, and syncs directories and renames as those of OpenSSH and of
+ * `ldm serve` do, which have all of these.
+ */
+export function keepsOrder(connection: SftpConnection): boolean {
+  return [FSYNC, POSIX_RENAME, HARD_LINK].every((extension) => connection.has(extension));
+}
 
 const FILE_MODE = 0o600;
 /** Every server accepts packets of 34,000 bytes; those with the extension `limits` more than 256 KiB. */
@@ -119,12 +130,6 @@ export async function readOpened(connection: SftpConnection, handle: Buffer): Pr
   } finally {
     closeLater(connection, handle);
   }
-}
-
-/** Waits for both, also if one fails. */
-export async function bothOf<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([one, other]);
-  return [await one, await other];
 }
 
 export async function statusOf(connection: SftpConnection, path: string): Promise<Stats | undefined> {

@@ -1,17 +1,16 @@
-import { constants } from 'node:fs';
-import type { FileEntry, Stats } from 'ssh2';
+import { mapConcurrently } from '../../core/util/map-concurrently.ts';
+import type { Stats } from 'ssh2';
 import {
   FSYNC,
   OPEN_MODE,
   STATUS,
-  bothOf,
   closeLater,
   followedStatus,
   hasStatus,
+  keepsOrder,
   openFile,
-  sizeIn,
   syncHandle,
-  unlessStatus,
+  unlessAbsent,
 } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 
@@ -22,136 +21,68 @@ const DIRECTORY_MODE = 0o700;
  * @throws SftpStatusError with `NO_SUCH_FILE` if there is no directory
  */
 export async function syncDirectory(connection: SftpConnection, path: string): Promise<void> {
-  await syncAfter(connection, path, async () => undefined);
+  await syncAfter(connection, [path], async () => undefined);
 }
 
-/** Makes the names in a directory durable after a change of them. The directory is opened beside the change. */
+/**
+ * Makes the names in directories durable after a change of them, one directory after the other. They are opened beside the
+ * change, which saves waits.
+ */
 export async function syncAfter(
   connection: SftpConnection,
-  path: string,
+  paths: readonly string[],
   change: () => Promise<unknown>,
+  { opened = new Map(), mayBeAbsent = false }: SyncOptions = {},
 ): Promise<void> {
-  // Other servers open only files.
-  const opening = connection.has(FSYNC)
-    ? openFile(connection, path, OPEN_MODE.READ)
-    : connection.request<Stats>((protocol, done) => protocol.stat(path, done)).then(() => undefined);
-  const [opened, changed] = await Promise.allSettled([opening, change()]);
-  const handle = opened.status === 'fulfilled' ? opened.value : undefined;
+  const different = [...new Set(paths)];
+  const opening = different.map(async (path) => opened.get(path) ?? openDirectory(connection, path, mayBeAbsent));
+  const [[changed], openings] = await Promise.all([Promise.allSettled([change()]), Promise.allSettled(opening)]);
+  const handles = new Map<string, Buffer>();
+  for (const [index, each] of openings.entries()) {
+    if (each.status === 'fulfilled' && each.value !== undefined) handles.set(different[index]!, each.value);
+  }
   try {
     if (changed.status === 'rejected') throw changed.reason;
-    if (opened.status === 'rejected') throw opened.reason;
-    if (handle !== undefined) await syncHandle(connection, handle);
-  } catch (error) {
-    if (handle === undefined || changed.status === 'rejected') throw error;
-    unlessNeedless(error);
+    for (const each of openings) if (each.status === 'rejected') throw each.reason;
+    await syncInTurn(
+      connection,
+      paths.map((path) => handles.get(path)).filter((handle) => handle !== undefined),
+    );
   } finally {
-    if (handle !== undefined) closeLater(connection, handle);
+    for (const handle of handles.values()) closeLater(connection, handle);
   }
+}
+
+interface SyncOptions {
+  /** Handles of directories that are open already, by their paths. */
+  readonly opened?: ReadonlyMap<string, Buffer>;
+  /** Whether a directory that does not exist is skipped. */
+  readonly mayBeAbsent?: boolean;
+}
+
+/** Returns undefined where nothing can be synced: other servers open only files. */
+async function openDirectory(
+  connection: SftpConnection,
+  path: string,
+  mayBeAbsent: boolean,
+): Promise<Buffer | undefined> {
+  const open = async (): Promise<Buffer | undefined> => {
+    if (connection.has(FSYNC)) return await openFile(connection, path, OPEN_MODE.READ);
+    await connection.request<Stats>((protocol, done) => protocol.stat(path, done));
+    return undefined;
+  };
+  return await (mayBeAbsent ? unlessAbsent(open) : open());
+}
+
+/** A server that does one thing after the other gets all requests at once. */
+async function syncInTurn(connection: SftpConnection, handles: readonly Buffer[]): Promise<void> {
+  const sync = async (handle: Buffer): Promise<void> => syncHandle(connection, handle).catch(unlessNeedless);
+  await mapConcurrently(handles, keepsOrder(connection) ? handles.length : 1, sync);
 }
 
 /** EINVAL: the file system cannot sync a directory, and does not need to. */
 export function unlessNeedless(error: unknown): void {
   if (!hasStatus(error, STATUS.BAD_MESSAGE)) throw error;
-}
-
-/** Directories that are opened before a file gets a name in them, which saves a wait. Each serves one name. */
-export class ExpectedDirectories {
-  readonly #opened = new Map<string, Promise<Opened | undefined>[]>();
-
-  add(directory: string, opening: Promise<Opened | undefined>): void {
-    this.#opened.set(directory, [...(this.#opened.get(directory) ?? []), opening.catch(() => undefined)]);
-  }
-
-  /** Returns the handle of a directory that is open on this connection. */
-  async take(connection: SftpConnection, directory: string): Promise<Buffer | undefined> {
-    const [first, ...others] = this.#opened.get(directory) ?? [];
-    this.#opened.set(directory, others);
-    const opened = await first;
-    return opened?.connection === connection ? opened.handle : undefined;
-  }
-}
-
-interface Opened {
-  readonly connection: SftpConnection;
-  readonly handle: Buffer;
-}
-
-/**
- * Lists a directory, without `.` and `..`. The last answer says that there is no more, so two are asked for at once: most
- * directories are one answer and the end. `onAsked`: called when these were sent.
- */
-export async function listDirectory(
-  connection: SftpConnection,
-  path: string,
-  onAsked?: () => void,
-): Promise<readonly FileEntry[]> {
-  const handle = await connection.request<Buffer>((protocol, done) => protocol.opendir(path, done));
-  const entries: FileEntry[] = [];
-  const readSome = async (): Promise<FileEntry[] | undefined> =>
-    unlessStatus(STATUS.EOF, async () =>
-      connection.request<FileEntry[]>((protocol, done) => protocol.readdir(handle, done)),
-    );
-  try {
-    for (;;) {
-      const asking = bothOf(readSome(), readSome());
-      onAsked?.();
-      const answers = await asking;
-      for (const some of answers) for (const entry of some ?? []) entries.push(entry);
-      if (answers.includes(undefined)) return entries;
-    }
-  } finally {
-    closeLater(connection, handle);
-  }
-}
-
-/** Anything that is not a directory. */
-export interface TreeFile {
-  readonly path: string;
-  readonly sizeBytes: number;
-  readonly modifiedMs: number;
-  /** Without the bits of the type if the server does not tell it. */
-  readonly mode: number | undefined;
-}
-
-interface ListOptions {
-  readonly atOnce: number;
-  /** Whether a directory must be readable. Another one may be closed to this user. */
-  readonly isNeeded: (path: string) => boolean;
-  /** Called when requests from now on take effect after the listing of a directory. */
-  readonly onAsked?: (() => void) | undefined;
-}
-
-/**
- * Lists all files below a directory, with their paths from there. A server keeps a directory open while it is listed, and
- * may have few descriptors, so only some are listed at once.
- */
-export async function listTree(
-  connection: SftpConnection,
-  top: string,
-  { atOnce, isNeeded, onAsked }: ListOptions,
-): Promise<TreeFile[]> {
-  const files: TreeFile[] = [];
-  const pending = [''];
-  while (pending.length > 0) {
-    const some = pending.splice(0, atOnce).map(async (directory) => {
-      const listing = listDirectory(connection, top + directory, onAsked).catch((error: unknown) => {
-        const isGone = hasStatus(error, STATUS.NO_SUCH_FILE);
-        const isClosed = hasStatus(error, STATUS.PERMISSION_DENIED) || hasStatus(error, STATUS.FAILURE);
-        if (directory === '' || !(isGone || (isClosed && !isNeeded(directory.slice(1))))) throw error;
-        return [];
-      });
-      for (const { filename, attrs } of await listing) {
-        const path = `${directory}/${filename}`;
-        if ((attrs.mode & constants.S_IFMT) === constants.S_IFDIR) pending.push(path);
-        else {
-          const { mode, mtime } = attrs;
-          files.push({ path: path.slice(1), sizeBytes: sizeIn(attrs), modifiedMs: mtime * 1000, mode });
-        }
-      }
-    });
-    await Promise.all(some);
-  }
-  return files;
 }
 
 /** Something that is not a directory has the name of one. */

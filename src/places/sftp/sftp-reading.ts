@@ -1,12 +1,12 @@
 import { CorruptDataError } from '../../core/errors.ts';
 import { isOwnDirectory } from '../../core/format/own-names.ts';
-import { AnswersAhead } from '../../core/backend/answers-ahead.ts';
+import { AnswersAhead, groupsOf } from '../../core/backend/answers-ahead.ts';
 import type { BackendFile, NextReads } from '../../core/backend/backend.ts';
 import { readAt, readOpened, sizeIn, statusOf } from './sftp-calls.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
-import { listTree } from './sftp-directories.ts';
-import type { TreeFile } from './sftp-directories.ts';
+import { listInOrder, listTree } from './sftp-listing.ts';
+import type { ListEvents, TreeFile } from './sftp-listing.ts';
 import { ReadHandles } from './read-handles.ts';
 import { RegularNames, mayBeFile } from './regular-names.ts';
 
@@ -74,8 +74,7 @@ export class SftpReading {
 
   /** Asks for what will be read soon. */
   askAhead(connection: SftpConnection, next: NextReads): void {
-    const list = async (directory: string): Promise<TreeFile[]> => this.#listTree(connection, directory);
-    this.#ahead.ask(next, { list, read: async (name) => this.#readFrom(connection, name) });
+    this.#ask(connection, next, async (name) => this.#readFrom(connection, name));
   }
 
   /**
@@ -85,12 +84,24 @@ export class SftpReading {
   askBehindLock(connection: SftpConnection, next: NextReads): void {
     let onAsked = (): void => undefined;
     const isAsked = new Promise<void>((resolve) => (onAsked = resolve));
-    const list = async (directory: string): Promise<TreeFile[]> =>
-      this.#listTree(connection, directory, onAsked).finally(onAsked);
     const read = async (name: string): Promise<Buffer> => {
       await isAsked;
       return await this.#readFrom(connection, name);
     };
+    this.#ask(connection, next, read, onAsked);
+  }
+
+  #ask(
+    connection: SftpConnection,
+    next: NextReads,
+    read: (name: string) => Promise<Buffer>,
+    onAsked?: () => void,
+  ): void {
+    const listOne = async (directory: string, onMore?: () => void): Promise<TreeFile[]> =>
+      this.#listTree(connection, directory, { onAsked, onMore }).finally(onAsked);
+    const all = groupsOf(next).flat();
+    const list = (): Promise<TreeFile[]>[] =>
+      next.inTurn === undefined ? all.map(async (directory) => listOne(directory)) : listInOrder(all, listOne);
     this.#ahead.ask(next, { list, read });
   }
 
@@ -108,11 +119,11 @@ export class SftpReading {
     return await this.#regularNames.open(connection, { name, path: this.#pathOf(name), location: this.#location });
   }
 
-  async #listTree(connection: SftpConnection, directory: string, onAsked?: () => void): Promise<TreeFile[]> {
+  async #listTree(connection: SftpConnection, directory: string, on: ListEvents = {}): Promise<TreeFile[]> {
     const isNeeded = (path: string): boolean => isOwnDirectory(prefixOf(directory) + path);
     // Packs are in 256 directories. A server keeps each open while it is listed.
     const atOnce = Math.max(1, Math.min(LISTED_AT_ONCE_MAX, Math.floor(connection.handlesMax / 4)));
-    return await listTree(connection, this.#pathOf(directory), { atOnce, isNeeded, onAsked });
+    return await listTree(connection, this.#pathOf(directory), { atOnce, isNeeded, ...on });
   }
 }
 

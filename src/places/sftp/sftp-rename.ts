@@ -1,10 +1,17 @@
-import { FSYNC, OPEN_MODE, STATUS, hasStatus, openFile, readOpened, statusOf, syncHandle } from './sftp-calls.ts';
+import {
+  HARD_LINK,
+  OPEN_MODE,
+  POSIX_RENAME,
+  STATUS,
+  hasStatus,
+  openFile,
+  readOpened,
+  statusOf,
+  syncHandle,
+} from './sftp-calls.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { unlessNeedless } from './sftp-directories.ts';
-
-const POSIX_RENAME = 'posix-rename@openssh.com';
-const HARD_LINK = 'hardlink@openssh.com';
 
 /** The paths of a rename; `isRepeated` if an attempt before may have succeeded without an answer. */
 interface Rename {
@@ -112,11 +119,6 @@ async function haveSameBytes(connection: SftpConnection, one: string, other: str
 
 async function readPath(connection: SftpConnection, path: string): Promise<Buffer> {
   return await readOpened(connection, await openFile(connection, path, OPEN_MODE.READ));
-}
-
-/** Whether the server has all that `renameAndSync` uses, as those of OpenSSH and of `ldm serve` do. */
-export function canRenameAndSync(connection: SftpConnection): boolean {
-  return [FSYNC, POSIX_RENAME, HARD_LINK].every((extension) => connection.has(extension));
 }
 
 /**

@@ -1,5 +1,6 @@
+import { bothOf } from '../../core/util/map-concurrently.ts';
 import { OPEN_MODE } from './sftp-calls.ts';
-import { bothOf, closeHandle, openFile, sizeOfHandle, syncHandle, writeAt } from './sftp-calls.ts';
+import { closeHandle, openFile, sizeOfHandle, syncHandle, writeAt } from './sftp-calls.ts';
 import type { FileWriter } from '../../core/backend/file-system-backend.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';

@@ -75,7 +75,7 @@ export async function chooseRepository(
 function measureFor(policy: RepositoryPolicy, options: BackupOptions): Measure {
   if (policy !== 'best') {
     return async (context) =>
-      withRepository(context, 'read', async ({ files }) => (policy === 'any' ? 0 : files.measure()));
+      withRepository(context, 'read', async ({ files }) => (policy === 'any' ? 0 : (await files.measure()).sizeBytes));
   }
   // The backup itself lists the entries, and reports problems of the sources.
   const { onEntry: _, ...others } = options;

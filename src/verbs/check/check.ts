@@ -139,7 +139,8 @@ async function checkAll(run: CheckRun): Promise<Checked> {
   const member = await extensionOf(repository)?.check(context, repository, opened, readData === true);
   const foreignNames = await repository.files.foreignNames(opened.listing);
   const sizes = new FileSizeCheck();
-  const recounted = await repository.openState({ ignoreCheckpoints: true, isExact: true, onTree: sizes.onTree });
+  const { listing: listed } = opened;
+  const recounted = await repository.openState({ ignoreCheckpoints: true, listing: listed, onTree: sizes.onTree });
   const findings = [
     ...survey.findings,
     ...unindexed.findings,

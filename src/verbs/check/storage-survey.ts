@@ -24,7 +24,7 @@ export async function surveyStorage(context: OperationContext): Promise<StorageS
     const { repositoryId } = repository.config;
     return {
       repositoryId,
-      repositoryBytes: await repository.files.measure(),
+      repositoryBytes: (await repository.files.measure()).sizeBytes,
       packBytes,
       verifiedBytes,
       oldestVerified,

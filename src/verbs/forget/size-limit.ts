@@ -61,7 +61,7 @@ export async function limitSize({
     candidates: ids,
   };
   const { storedBytes, shared } = await measureSharedRelease(state, given, reader.readTree);
-  const beforeBytes = await repository.files.measure();
+  const { sizeBytes: beforeBytes } = await repository.files.measure();
   const staying = (await findStaying(context, repository, opened))?.packIds;
   const freeableBytes =
     estimateFreed(planCompaction(state, listing, { percent: 0 }, { staying }), listing) + storedBytes;

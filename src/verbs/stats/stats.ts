@@ -114,7 +114,7 @@ export async function collectStats(context: OperationContext, options: StatsOpti
       ...logical,
       ...unique,
       heldFor: await measureHeld(opened, current),
-      repositoryBytes: await repository.files.measure(),
+      repositoryBytes: (await repository.files.measure()).sizeBytes,
       dedupRatio: ratio(logical.logicalBytes, unique.uniqueBytes),
       compressionRatio: ratio(unique.uniqueBytes - unique.borrowedBytes + unique.treeBytes, unique.storedBytes),
       ...(files === undefined ? {} : { byFile: describeFiles(files, logical.logicalBytes) }),

@@ -16,7 +16,8 @@ function askFor(asked: string[], failures: ReadonlyMap<string, Error> = new Map(
     return `${name} ${asked.length}`;
   };
   const next = { names: ['config', 'key'], directories: ['locks', 'index', 'locks'] };
-  ahead.ask(next, { list: answer, read: async (name) => Buffer.from(await answer(name)) });
+  const list = (): Promise<string>[] => next.directories.map(answer);
+  ahead.ask(next, { list, read: async (name) => Buffer.from(await answer(name)) });
   return ahead;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { sha256 } from '../../../src/core/crypto/sha256.ts';
 import { RefusedError } from '../../../src/core/errors.ts';
-import { DIRECTORIES } from '../../../src/core/format/layout.ts';
+import { DIRECTORIES, baseName } from '../../../src/core/format/layout.ts';
 import { DurableOrder } from '../../../src/core/repository/durable-order.ts';
 import { changesName } from '../../support/fault-steps.ts';
 import { FaultyBackend } from '../../support/faulty-backend.ts';
@@ -52,7 +52,7 @@ const STEPS: readonly Step[] = [
   {
     name: 'commitDelete',
     before: [`snapshots/${ID}`],
-    run: async (order, verify) => order.commitDelete([ID], verify),
+    run: async (order, verify) => order.commitDelete([[ID]], verify),
     after: [`deleted/${ID}`],
     refused: [[`snapshots/${ID}`]],
   },
@@ -163,7 +163,7 @@ test('a delete that fails at its second snapshot makes the first one durable', a
   const other = sha256(Buffer.from('other'));
   const disk = setDisk({ ...STEPS[0]!, before: [`snapshots/${ID}`, `snapshots/${other}`] });
   let count = 0;
-  const deleting = new DurableOrder(plainPlace(disk)).commitDelete([ID, other], async () => {
+  const deleting = new DurableOrder(plainPlace(disk)).commitDelete([[ID], [other]], async () => {
     count += 1;
     if (count === 2) throw new RefusedError('the lock is gone');
   });
@@ -171,3 +171,32 @@ test('a delete that fails at its second snapshot makes the first one durable', a
   expect(filesOf(disk.cut())).toEqual(filesOf(disk));
   expect(filesOf(disk)).toContain(`deleted/${ID}`);
 });
+
+test('on another machine, snapshots are deleted side by side, but the manifests of each in their order', async () => {
+  const ids = Array.from({ length: 9 }, (_, index) => sha256(Buffer.from(`${index}`)));
+  const disk = setDisk({ ...STEPS[0]!, before: ids.map((id) => `snapshots/${id}`) });
+  const far = new FarBackend(disk);
+  const chains = [ids.slice(0, 3), ids.slice(3, 6), ids.slice(6)];
+  expect((await new DurableOrder(plainPlace(far)).commitDelete(chains)).toSorted()).toEqual(ids.toSorted());
+  expect(far.mostAtOnce).toBe(3);
+  for (const chain of chains) {
+    expect(far.moved.filter((id) => chain.includes(id))).toEqual(chain);
+  }
+});
+
+/** Moves take longer the earlier they begin, so that only their callers keep an order. */
+class FarBackend extends FaultyBackend {
+  override readonly readsAtOnce = 4;
+  readonly moved: string[] = [];
+  mostAtOnce = 0;
+  #running = 0;
+
+  override async move(source: string, target: string): Promise<void> {
+    this.#running += 1;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.#running);
+    for (let turn = 40 - this.moved.length; turn > 0; turn -= 1) await Promise.resolve();
+    await super.move(source, target);
+    this.moved.push(baseName(target));
+    this.#running -= 1;
+  }
+}

@@ -172,8 +172,7 @@ class Contender {
     this.#self = fitOwner(options.owner ?? currentLockOwner());
     this.#clock = clock;
     this.#watch = new HeartbeatWatch(backend);
-    const { nextReads } = options;
-    this.#next = nextReads && { ...nextReads, directories: [LOCK_DIRECTORY, ...(nextReads.directories ?? [])] };
+    this.#next = options.nextReads && withLocks(options.nextReads);
   }
 
   /**
@@ -226,4 +225,10 @@ async function removeLockFile(backend: Backend, file: LockFile): Promise<void> {
 function backOffMs(attempt: number): number {
   const durationMs = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(attempt, 16));
   return durationMs * (0.5 + Math.random());
+}
+
+function withLocks({ directories = [], inTurn, ...next }: NextReads): NextReads {
+  return inTurn === undefined
+    ? { ...next, directories: [LOCK_DIRECTORY, ...directories] }
+    : { ...next, inTurn: [[LOCK_DIRECTORY], ...inTurn] };
 }

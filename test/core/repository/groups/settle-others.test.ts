@@ -49,7 +49,7 @@ const CHANGES: readonly Step[] = [
   {
     name: 'deletes a manifest that others have replaced',
     directories: ['index', 'snapshots'],
-    run: async (order) => order.commitDelete([ID], verify, true),
+    run: async (order) => order.commitDelete([[ID]], verify, true),
   },
   {
     name: 'condemns something',

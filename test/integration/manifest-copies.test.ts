@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { FileWriter } from '../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../src/core/backend/publication.ts';
 import { RefusedError } from '../../src/core/errors.ts';
 import { isCommitName } from '../../src/core/format/layout.ts';
 import { compact } from '../../src/core/removing/compact.ts';

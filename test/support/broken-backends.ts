@@ -1,5 +1,6 @@
 import type { BackendFile } from '../../src/core/backend/backend.ts';
-import type { FileSystemBackend, FileWriter } from '../../src/core/backend/file-system-backend.ts';
+import type { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../src/core/backend/publication.ts';
 import { parentOf } from './memory-backend.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 

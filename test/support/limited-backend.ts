@@ -1,5 +1,5 @@
 import { backendFailure } from '../../src/core/backend/backend-failure.ts';
-import type { FileWriter } from '../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../src/core/backend/publication.ts';
 import { FaultyBackend } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import type { BackendFile } from '../../src/core/backend/backend.ts';
 import { FileSystemBackend } from '../../src/core/backend/file-system-backend.ts';
-import type { FileWriter } from '../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../src/core/backend/publication.ts';
 import { backendFailure } from '../../src/core/backend/backend-failure.ts';
 import type { BackendOperation } from '../../src/core/backend/backend-failure.ts';
 import { CorruptDataError } from '../../src/core/errors.ts';

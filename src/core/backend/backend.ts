@@ -58,8 +58,9 @@ export interface StagedFile {
   /**
    * Gives the file its name. `verify` runs right before, after everything slow. If either fails, the file is discarded.
    * With `isNew`, it fails with the kind `exists` if there is a file of this name: of several processes one succeeds.
+   * `after`: as for `Backend.publish`.
    */
-  publish(name: string, verify?: Verify, isNew?: boolean): Promise<void>;
+  publish(name: string, verify?: Verify, isNew?: boolean, after?: Verify): Promise<void>;
   /** Gives the file up. Ignores errors, since the caller reports why. Does nothing once it is published. */
   discard(): Promise<void>;
 }
@@ -90,8 +91,12 @@ interface ObjectWriter {
    * contents of files, which a repository with groups keeps in one of them.
    */
   stage(isReadOften?: boolean, isContents?: boolean): Promise<StagedFile>;
-  /** Writes a file, which appears whole or not at all. `verify` runs right before its name appears. */
-  publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void>;
+  /**
+   * Writes a file, which appears whole or not at all. `verify` runs right before its name appears. A place whose requests
+   * take effect in their order may call `after` when it has sent those for the name, perhaps again if they are repeated, and
+   * waits for it: what `after` asks for is answered as it is after the name has appeared. It must not throw.
+   */
+  publish(name: string, bytes: Uint8Array, verify?: Verify, after?: Verify): Promise<void>;
   /** Gives a file another name, and replaces a file that has it. At least one of the two names exists at any moment. */
   move(source: string, target: string): Promise<void>;
   /** Removes a file. Returns false if it did not exist and the place says so. */
@@ -106,6 +111,8 @@ interface ObjectWriter {
 export interface NextReads {
   readonly names?: readonly string[] | undefined;
   readonly directories?: readonly string[] | undefined;
+  /** Whether new files will be written. */
+  readonly willWrite?: boolean | undefined;
   /** Instead of `directories`, groups of them. Each group must be listed after the one before it. */
   readonly inTurn?: readonly (readonly string[])[] | undefined;
 }

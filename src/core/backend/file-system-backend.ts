@@ -4,19 +4,9 @@ import { isAbsent } from '../errors.ts';
 import { GROUP_ID_NAME, directoryOf } from '../format/layout.ts';
 import { wallClockMs } from '../util/clock.ts';
 import type { Backend, BackendFile, NextReads, Place, StagedFile, Verify } from './backend.ts';
+import { AskedAlong } from './publication.ts';
+import type { FileWriter, Publication, TemporaryFile } from './publication.ts';
 import { repositoryExists } from './repository-exists.ts';
-
-/** A new file that is being written. A power cut may lose its bytes until `sync` has returned. */
-export interface FileWriter {
-  /** Appends all the bytes. The buffer may be reused as soon as the promise settles. */
-  append(bytes: Uint8Array): Promise<void>;
-  /**
-   * Checks that the file has exactly the appended length, and syncs it to disk. Must not be called again after a
-   * failure.
-   */
-  sync(): Promise<void>;
-  close(): Promise<void>;
-}
 
 /**
  * A backend on a place that works like a file system. A subclass has the steps that such a place offers, from
@@ -50,10 +40,10 @@ export abstract class FileSystemBackend implements Backend {
   protected expectName?(name: string, isRemoved?: boolean): void;
   /** Creates a file; fails with the kind `exists` if it exists. `next`: as for `claim`. */
   abstract create(name: string, next?: NextReads): Promise<FileWriter>;
-  /** Replaces `target` if it exists. */
-  abstract rename(source: string, target: string): Promise<void>;
+  /** Replaces `target` if it exists. `along`: may be sent with it. */
+  abstract rename(source: string, target: string, along?: AskedAlong): Promise<void>;
   /** As `rename`, but fails with the kind `exists` if there is a target. */
-  abstract renameNew(source: string, target: string): Promise<void>;
+  abstract renameNew(source: string, target: string, along?: AskedAlong): Promise<void>;
   /** Returns false if the file did not exist. */
   abstract unlink(name: string): Promise<boolean>;
   /**
@@ -98,17 +88,21 @@ export abstract class FileSystemBackend implements Backend {
   }
 
   async stage(): Promise<StagedFile> {
-    const name = `tmp/${randomBytes(16).toString('hex')}`;
-    const writer = await this.#inDirectory('tmp', async () => this.create(name));
+    const file = await this.createTemporary();
     return {
-      append: async (bytes) => writer.append(bytes),
-      flush: async () => writer.sync(),
-      publish: async (target, verify, isNew) => this.#publish({ name, writer }, { target, verify, isNew }),
-      discard: async () => this.#discard({ name, writer }),
+      append: async (bytes) => file.writer.append(bytes),
+      flush: async () => file.writer.sync(),
+      publish: async (target, verify, isNew, after) => this.#publish(file, { target, verify, isNew, after }),
+      discard: async () => this.#discard(file),
     };
   }
 
-  async publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
+  protected async createTemporary(): Promise<TemporaryFile> {
+    const name = `tmp/${randomBytes(16).toString('hex')}`;
+    return { name, writer: await this.#inDirectory('tmp', async () => this.create(name)) };
+  }
+
+  async publish(name: string, bytes: Uint8Array, verify?: Verify, after?: Verify): Promise<void> {
     const file = await this.stage();
     try {
       await file.append(bytes);
@@ -116,7 +110,7 @@ export abstract class FileSystemBackend implements Backend {
       await file.discard();
       throw error;
     }
-    await file.publish(name, verify);
+    await file.publish(name, verify, false, after);
   }
 
   async move(source: string, target: string): Promise<void> {
@@ -172,18 +166,21 @@ export abstract class FileSystemBackend implements Backend {
   }
 
   /** After a failed fsync, the file is removed, not synced again: the kernel may have dropped its bytes. */
-  async #publish({ name, writer }: TemporaryFile, { target, verify, isNew }: Publication): Promise<void> {
+  async #publish({ name, writer }: TemporaryFile, publication: Publication): Promise<void> {
+    const { target, verify, isNew, after } = publication;
+    const along = new AskedAlong(after);
     try {
       this.expectName?.(target);
       if (this.isFar) await Promise.all([writer.sync(), verify?.()]);
       else await writer.sync();
       await writer.close();
       if (!this.isFar) await verify?.();
-      await this.#renameInto(name, target, isNew);
+      await this.#renameInto(name, target, isNew, along);
     } catch (error) {
       await this.#discard({ name, writer });
       throw error;
     }
+    await along.answer();
   }
 
   async #discard({ name, writer }: TemporaryFile): Promise<void> {
@@ -191,9 +188,9 @@ export abstract class FileSystemBackend implements Backend {
     await this.unlink(name).catch(() => false);
   }
 
-  async #renameInto(source: string, target: string, isNew = false): Promise<void> {
+  async #renameInto(source: string, target: string, isNew = false, along?: AskedAlong): Promise<void> {
     await this.#inDirectory(directoryOf(target), async () =>
-      isNew ? this.renameNew(source, target) : this.rename(source, target),
+      isNew ? this.renameNew(source, target, along) : this.rename(source, target, along),
     );
     if (!this.isFar) this.#markUnsynced(directoryOf(target));
   }
@@ -234,15 +231,4 @@ export abstract class FileSystemBackend implements Backend {
   #assertSynced(): void {
     if (this.#failedSync !== undefined) throw this.#failedSync.error;
   }
-}
-
-interface Publication {
-  readonly target: string;
-  readonly verify: Verify | undefined;
-  readonly isNew: boolean | undefined;
-}
-
-interface TemporaryFile {
-  readonly name: string;
-  readonly writer: FileWriter;
 }

@@ -21,7 +21,7 @@ import { DescriptorCache } from './descriptor-cache.ts';
 import { examinePath } from './examine-path.ts';
 import { FileSystemBackend } from './file-system-backend.ts';
 import { assertInside } from '../format/own-names.ts';
-import type { FileWriter } from './file-system-backend.ts';
+import type { FileWriter } from './publication.ts';
 import { byName, filesOnly, listLocally } from './local-listing.ts';
 import { LocalWriter } from './local-writer.ts';
 import { openRegular, unreadableName } from './regular-file.ts';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { BackendError } from '../errors.ts';
 import { backendFailure, errnoOf } from './backend-failure.ts';
 import type { BackendOperation } from './backend-failure.ts';
-import type { FileWriter } from './file-system-backend.ts';
+import type { FileWriter } from './publication.ts';
 
 /** Runs in the thread pool, because a disk may be slow, and chunking and compression can continue meanwhile. */
 const fsyncPooled = promisify(fsync);

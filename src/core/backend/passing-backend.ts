@@ -68,8 +68,8 @@ export abstract class PassingBackend implements Backend {
     return await this.#inner.stage(isReadOften);
   }
 
-  async publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
-    await this.#inner.publish(name, bytes, verify);
+  async publish(name: string, bytes: Uint8Array, verify?: Verify, after?: Verify): Promise<void> {
+    await this.#inner.publish(name, bytes, verify, after);
   }
 
   async move(source: string, target: string): Promise<void> {

@@ -60,8 +60,7 @@ export class CommitMerge {
       this.#number += 1;
       await this.prepare();
     }
-    await order.publishStaged(COMMITS_NAME, this.#staged.shift()!, assertLocked);
-    await order.takeBackUnless(assertLocked, COMMITS_NAME);
+    await order.publishHeld(COMMITS_NAME, this.#staged.shift()!, { verify: assertLocked });
     const old = log.numbers.filter((each) => each !== this.#number).map((each) => commitName(each));
     await order.remove(old, assertLocked);
     return { number: this.#number, isWhole: true, snapshotIds };
@@ -72,12 +71,11 @@ export class CommitMerge {
     const { order, assertLocked } = this.#given;
     const name = commitName(this.#number);
     try {
-      await order.publishStaged(name, this.#staged.shift()!, assertLocked, true);
+      await order.publishHeld(name, this.#staged.shift()!, { verify: assertLocked, isNew: true });
+      return true;
     } catch (error) {
       if (error instanceof BackendError && error.kind === 'exists') return false;
       throw error;
     }
-    await order.takeBackUnless(assertLocked, name);
-    return true;
   }
 }

@@ -11,6 +11,7 @@ import { CommitMerge } from './commit-merge.ts';
 import type { DurableOrder } from './durable-order.ts';
 import { commitNumbersOf, idsOf, lastCommitOf } from './listing.ts';
 import { optionalNames } from './own-listing.ts';
+import { stageFile } from './staging.ts';
 
 /** Writes commit records, which `readCommitLog` reads. */
 export class CommitRecords {
@@ -82,13 +83,15 @@ export class CommitRecords {
       const number = (this.#last = (this.#last ?? 0) + 1);
       const name = commitName(number);
       try {
-        const verify = this.#order.isFar ? undefined : this.#assertLocked;
-        await this.#order.publishNew(name, this.#encode({ ...record, number }), verify);
+        const file = await stageFile(this.#place.backend, async (append) =>
+          append(this.#encode({ ...record, number })),
+        );
+        const before = this.#order.isFar ? async (): Promise<void> => undefined : this.#assertLocked;
+        await this.#order.publishHeld(name, file, { verify: this.#assertLocked, before, isNew: true });
       } catch (error) {
         if (error instanceof BackendError && error.kind === 'exists') continue;
         throw error;
       }
-      await this.#order.takeBackUnless(this.#assertLocked, name);
       this.written.number = number;
       this.written.snapshotIds.push(...record.snapshotIds);
       return;

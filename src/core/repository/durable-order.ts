@@ -25,8 +25,8 @@ import {
 } from '../format/layout.ts';
 import { freeQuarantineName, moveMakingRoom, moveUnlessGone, removeAll } from './moves.ts';
 import { settleRemoved, settleSeen, settleSegments } from './groups/settle-others.ts';
-import { prepareFile, stageFile } from './staging.ts';
-import type { WriteFile } from './staging.ts';
+import { LastLook, prepareFile, stageFile } from './staging.ts';
+import type { Holding, WriteFile } from './staging.ts';
 
 /** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
 type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
@@ -89,6 +89,7 @@ export class DurableOrder implements PackSink {
     const settling = settleSegments(this.#backend);
     settling.catch(() => undefined);
     const settled: Verify = async () => void (await Promise.all([settling, verify()]));
+    const last = new LastLook(verify);
     const committed: Committed[] = [];
     const ids = (): string[] => committed.map(({ id }) => id);
     const orWithdraw = async (step: () => Promise<void>, isDurable: boolean): Promise<void> =>
@@ -100,12 +101,13 @@ export class DurableOrder implements PackSink {
       for (const make of manifests) {
         const bytes = this.#seals.seal('snapshots', make(ids()));
         const id = sha256(bytes);
-        await this.#backend.publish(snapshotName(id), bytes, settled);
+        const after = this.isFar && committed.length + 1 === manifests.length ? last.begin : undefined;
+        await this.#backend.publish(snapshotName(id), bytes, settled, after);
         committed.push({ id, bytes });
       }
     }, true);
     await orWithdraw(async () => this.#backend.barrier(), false);
-    await orWithdraw(verify, true);
+    await orWithdraw(async () => last.result(), true);
     return committed;
   }
 
@@ -120,14 +122,16 @@ export class DurableOrder implements PackSink {
   async copyManifests(manifests: ReadonlyMap<string, Uint8Array>, verify: Verify): Promise<void> {
     await this.#backend.barrier();
     await mapConcurrently([...manifests], this.#backend.readsAtOnce, async ([id, bytes]) => {
-      await this.#backend.publish(manifestCopyName(id), bytes, this.isFar ? undefined : verify);
-      await this.takeBackUnless(verify, manifestCopyName(id));
+      const name = manifestCopyName(id);
+      const last = new LastLook(verify);
+      await this.#backend.publish(name, bytes, this.isFar ? undefined : verify, this.isFar ? last.begin : undefined);
+      await this.#takeBackUnless(async () => last.result(), name);
     });
     await this.#backend.barrier();
   }
 
   /** This process may have been suspended between `verify` and the rename that gave a file its name. */
-  async takeBackUnless(verify: Verify, name: string): Promise<void> {
+  async #takeBackUnless(verify: Verify, name: string): Promise<void> {
     await verify().catch(async (error: unknown) => {
       await this.remove([name]);
       throw error;
@@ -137,8 +141,8 @@ export class DurableOrder implements PackSink {
   /** A checkpoint, piece by piece. `verify` runs right before its name appears, and once more after that. */
   async publishCheckpoint(name: string, write: WriteFile, verify: Verify = async () => undefined): Promise<void> {
     if (isCheckpointName(name)) await settleSeen(this.#backend);
-    await this.#publishStream(name, async (append) => sealStream(this.#seals.keys, append, write), verify);
-    await this.takeBackUnless(verify, name);
+    const seal: WriteFile = async (append) => sealStream(this.#seals.keys, append, write);
+    await this.publishHeld(name, await stageFile(this.#backend, seal, isCheckpointName(name)), { verify });
   }
 
   /**
@@ -190,32 +194,31 @@ export class DurableOrder implements PackSink {
   async condemn(prepared: PreparedCondemnation | undefined, verify: Verify): Promise<void> {
     await settleRemoved(this.#backend);
     if (prepared === undefined) return;
-    const name = condemnationName(prepared.id);
     await this.#backend.claim(condemnationMark(prepared.id));
     // No barrier here: whatever else must be durable is. See docs/internals/removing.md, "The parts of the order".
-    await prepared.file.publish(name, verify);
+    await this.publishHeld(condemnationName(prepared.id), prepared.file, { verify });
+  }
+
+  /**
+   * Gives a file that was written under a temporary name its final one, durably, and takes it back if `verify` fails after
+   * that. If it has not got the name, it is discarded. `before`: what is verified right before, by default the same.
+   */
+  async publishHeld(name: string, file: StagedFile, { verify, before = verify, isNew }: Holding): Promise<void> {
+    const last = new LastLook(verify);
+    await file.publish(name, before, isNew, this.isFar ? last.begin : undefined);
     await this.#backend.barrier();
-    await this.takeBackUnless(verify, name);
+    await this.#takeBackUnless(async () => last.result(), name);
   }
 
-  /** Writes a file piece by piece under its final name, durably. `verify` runs right before the name appears. */
-  async #publishStream(name: string, write: WriteFile, verify?: Verify, isNew?: boolean): Promise<void> {
-    await this.publishStaged(name, await stageFile(this.#backend, write, isCheckpointName(name)), verify, isNew);
-  }
-
-  /** Gives a file that was written under a temporary name its final one, durably. If that fails, the file is discarded. */
-  async publishStaged(name: string, file: StagedFile, verify?: Verify, isNew?: boolean): Promise<void> {
+  async publishFile(name: string, bytes: Uint8Array, verify?: Verify, isNew?: boolean): Promise<void> {
+    const file = await stageFile(this.#backend, async (append) => append(bytes));
     await file.publish(name, verify, isNew);
     await this.#backend.barrier();
   }
 
-  async publishFile(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
-    await this.#publishStream(name, async (append) => append(bytes), verify);
-  }
-
   /** Fails with the kind `exists` if there is a file of this name. `verify` runs right before the name appears. */
   async publishNew(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
-    await this.#publishStream(name, async (append) => append(bytes), verify, true);
+    await this.publishFile(name, bytes, verify, true);
   }
 
   /** Durably removes what nothing durable relies on any more. `verify` runs right before each removal. */

@@ -26,6 +26,7 @@ export const NEXT_READS: ReadonlyMap<string, NextReads> = new Map([
     'add',
     {
       names: CONFIG_NAMES,
+      willWrite: true,
       directories: [...WATCHED, 'locks', ...STATE_OF_SNAPSHOTS, 'deleted', ...STATE_OF_CHUNKS, 'unfinished'],
     },
   ],

@@ -231,15 +231,14 @@ export class Repository {
     return this.#lock;
   }
 
-  /** Writes a checkpoint of a complete state, and removes all but the newest two if it may. Returns its name. */
-  async writeCheckpoint(state: FilterState): Promise<string> {
+  /** Writes a checkpoint of a complete state, and removes all but the newest two if it may. `listed`: the others. */
+  async writeCheckpoint(state: FilterState, listed?: readonly string[]): Promise<void> {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
-    const existing = (await this.files.list('filter')).map(({ name }) => name);
+    const existing = (listed ?? (await this.files.list('filter')).map(({ name }) => name)).toSorted();
     const name = checkpointName(generationAfter(existing));
     await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
     this.lastCheckpoint = name;
     await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);
-    return name;
   }
 
   async close(): Promise<void> {

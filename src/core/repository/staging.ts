@@ -1,4 +1,4 @@
-import type { Backend, StagedFile } from '../backend/backend.ts';
+import type { Backend, StagedFile, Verify } from '../backend/backend.ts';
 
 /** Writes the bytes of a new file in any number of pieces. */
 export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
@@ -22,5 +22,33 @@ async function orDiscard(file: StagedFile, step: () => Promise<unknown>): Promis
   } catch (error) {
     await file.discard();
     throw error;
+  }
+}
+
+/** What is verified when a file gets its name. */
+export interface Holding {
+  readonly verify: Verify;
+  readonly before?: Verify;
+  /** Fails with the kind `exists` if there is a file of this name. */
+  readonly isNew?: boolean;
+}
+
+/** The look at the lock after a name has appeared, which may go with the requests for the name. */
+export class LastLook {
+  readonly #verify: Verify;
+  #looking: Promise<void> | undefined;
+
+  constructor(verify: Verify) {
+    this.#verify = verify;
+  }
+
+  /** Never throws. */
+  readonly begin: Verify = async () => {
+    this.#looking = this.#verify();
+    await this.#looking.catch(() => undefined);
+  };
+
+  async result(): Promise<void> {
+    await (this.#looking ?? this.#verify());
   }
 }

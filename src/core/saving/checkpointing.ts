@@ -33,7 +33,7 @@ export async function refreshCheckpoint(
     const now = await repository.openState({ from, buffers: chunks.takeBuffers(), trustsSegments });
     if (!now.damage.isWhole) return;
     keepState(repository, now);
-    await repository.writeCheckpoint(now.state);
+    await repository.writeCheckpoint(now.state, now.listing.checkpoints);
   } catch (error) {
     // The snapshot is saved, so a lost lock must not look like a failed backup.
     if (!(error instanceof BackendError || error instanceof RefusedError)) throw error;

@@ -111,8 +111,8 @@ export class CachedBackend extends PassingBackend {
         await file.append(bytes);
       },
       flush: async () => file.flush(),
-      publish: async (name, verify, isNew) => {
-        await file.publish(name, verify, isNew).catch((error: unknown) => {
+      publish: async (name, verify, isNew, after) => {
+        await file.publish(name, verify, isNew, after).catch((error: unknown) => {
           draft.discard();
           throw error;
         });
@@ -125,8 +125,8 @@ export class CachedBackend extends PassingBackend {
     };
   }
 
-  override async publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
-    await super.publish(name, bytes, verify);
+  override async publish(name: string, bytes: Uint8Array, verify?: Verify, after?: Verify): Promise<void> {
+    await super.publish(name, bytes, verify, after);
     if (isKeptWhole(name)) this.#keep(name, (copy) => this.#cache?.put(copy, bytes));
   }
 

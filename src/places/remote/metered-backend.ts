@@ -94,19 +94,19 @@ export class MeteredBackend extends PassingBackend {
         }
       },
       flush: async () => file.flush(),
-      publish: async (name, verify, isNew) => {
+      publish: async (name, verify, isNew, after) => {
         this.#traffic.requests += 1;
-        await file.publish(name, verify, isNew);
+        await file.publish(name, verify, isNew, after);
       },
       discard: async () => file.discard(),
     };
   }
 
-  override async publish(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
+  override async publish(name: string, bytes: Uint8Array, verify?: Verify, after?: Verify): Promise<void> {
     await this.#options.upload?.take(bytes.length);
     this.#traffic.requests += 1;
     this.#traffic.uploadedBytes += bytes.length;
-    await super.publish(name, bytes, verify);
+    await super.publish(name, bytes, verify, after);
   }
 
   override async move(source: string, target: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { BackendOperation } from '../../core/backend/backend-failure.ts';
 import type { BackendFile, NextReads, Place } from '../../core/backend/backend.ts';
 import { FileSystemBackend } from '../../core/backend/file-system-backend.ts';
 import { assertInside } from '../../core/format/own-names.ts';
-import type { FileWriter } from '../../core/backend/file-system-backend.ts';
+import type { AskedAlong, FileWriter, TemporaryFile } from '../../core/backend/publication.ts';
 import type { RetryOptions } from '../../core/backend/retry.ts';
 import * as calls from './sftp-calls.ts';
 import * as directories from './sftp-directories.ts';
@@ -11,10 +11,13 @@ import { OPEN_MODE } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { existsOr, fullOr, sftpFailure } from './sftp-failure.ts';
 import { SftpNaming } from './sftp-naming.ts';
+import type { Naming } from './sftp-rename.ts';
 import { SftpReading } from './sftp-reading.ts';
 import { listDirectory } from './sftp-listing.ts';
 import { SftpSession } from './sftp-session.ts';
 import { SftpWriter } from './sftp-writer.ts';
+import type { OpenedFile } from './sftp-writer.ts';
+import { TemporaryFiles } from './temporary-files.ts';
 
 const READS_AT_ONCE = 16;
 /** These requests are small: this number takes hardly longer than one. */
@@ -43,6 +46,7 @@ export class SftpBackend extends FileSystemBackend {
   readonly #session: SftpSession;
   readonly #reading: SftpReading;
   readonly #naming: SftpNaming;
+  readonly #temporary: TemporaryFiles;
 
   constructor({ location, command, path }: SftpPlace, retry: RetryOptions) {
     super();
@@ -51,6 +55,7 @@ export class SftpBackend extends FileSystemBackend {
     this.#session = new SftpSession(command, retry);
     this.#reading = new SftpReading(location, (name) => this.#pathOf(name));
     this.#naming = new SftpNaming((name) => this.#pathOf(name));
+    this.#temporary = new TemporaryFiles((name) => this.#pathOf(name));
   }
 
   get isAppendOnly(): boolean {
@@ -130,25 +135,39 @@ export class SftpBackend extends FileSystemBackend {
       // Names of new files and locks are random: if it exists now, the lost request has created it.
       const ifNew = isRepeated ? 0 : OPEN_MODE.EXCL;
       const opening = this.#openNew(connection, path, ifNew);
-      if (next !== undefined && calls.keepsOrder(connection)) this.#reading.askBehindLock(connection, next);
+      if (next !== undefined && calls.keepsOrder(connection)) {
+        const locksAsked = this.#reading.askBehindLock(connection, next);
+        if (next.willWrite === true) void locksAsked.then(() => this.#temporary.open(connection));
+      }
       return { connection, handle: await opening };
     });
-    return new SftpWriter({ name, path, opened }, async (operation, file, action) =>
-      this.#run(operation, file, action),
-    );
+    return this.#writer(name, opened);
   }
 
-  async rename(source: string, target: string): Promise<void> {
-    await this.#rename(source, target, false);
+  protected override async createTemporary(): Promise<TemporaryFile> {
+    const opened = await this.#temporary.take();
+    if (opened === undefined) return await super.createTemporary();
+    this.#reading.forget();
+    return { name: opened.name, writer: this.#writer(opened.name, opened) };
   }
 
-  async renameNew(source: string, target: string): Promise<void> {
-    await this.#rename(source, target, true);
+  override async release(name: string): Promise<boolean> {
+    await this.#run('remove', name, async (connection) => this.#temporary.discard(connection));
+    return await super.release(name);
+  }
+
+  async rename(source: string, target: string, along?: AskedAlong): Promise<void> {
+    await this.#rename({ source, target, isNew: false, along });
+  }
+
+  async renameNew(source: string, target: string, along?: AskedAlong): Promise<void> {
+    await this.#rename({ source, target, isNew: true, along });
   }
 
   async unlink(name: string): Promise<boolean> {
     return await this.#run('remove', name, async (connection, isRepeated) => {
       this.#reading.forget(connection, name);
+      this.#temporary.forget(name);
       return await this.#naming.unlink(connection, name, isRepeated);
     });
   }
@@ -176,11 +195,13 @@ export class SftpBackend extends FileSystemBackend {
     await this.#session.close();
   }
 
-  async #rename(source: string, target: string, isNew: boolean): Promise<void> {
+  async #rename(naming: Omit<Naming, 'isRepeated'>): Promise<void> {
+    const { source, target, along } = naming;
     this.#naming.forget(target);
     await this.#run('rename', `${source} to ${target}`, async (connection, isRepeated) => {
+      along?.forget();
       this.#reading.forget(connection, source, target);
-      await this.#naming.rename(connection, { source, target, isNew, isRepeated });
+      await this.#naming.rename(connection, { ...naming, isRepeated });
     });
   }
 
@@ -190,6 +211,11 @@ export class SftpBackend extends FileSystemBackend {
     } catch (error) {
       throw await fullOr(connection, this.#path, await existsOr(connection, path, error));
     }
+  }
+
+  #writer(name: string, opened: OpenedFile): SftpWriter {
+    const file = { name, path: this.#pathOf(name), opened };
+    return new SftpWriter(file, async (operation, step, action) => this.#run(operation, step, action));
   }
 
   #pathOf(name: string): string {

@@ -3,18 +3,11 @@ import { OPEN_MODE, closeLater, keepsOrder, openFile, unlessAbsent } from './sft
 import type { SftpConnection } from './sftp-connection.ts';
 import { syncAfter } from './sftp-directories.ts';
 import { existsOr } from './sftp-failure.ts';
+import type { Naming } from './sftp-rename.ts';
 import { renameAndSync, renameIfNew, replaceByRename, unlinkPath } from './sftp-rename.ts';
 
 /** How many directories are kept open for a sync to come. */
 const OPENED_MAX = 32;
-
-interface Naming {
-  readonly source: string;
-  readonly target: string;
-  /** Whether another file must not have the name. */
-  readonly isNew: boolean;
-  readonly isRepeated: boolean;
-}
 
 /** Changes the names in a repository and makes them durable, each operation on the connection that it gets. */
 export class SftpNaming {
@@ -49,7 +42,8 @@ export class SftpNaming {
   }
 
   /** Renames durably. Temporary files need not survive anything, so their directory is not synced. */
-  async rename(connection: SftpConnection, { source, target, isNew, isRepeated }: Naming): Promise<void> {
+  async rename(connection: SftpConnection, naming: Naming): Promise<void> {
+    const { source, target, isNew, isRepeated, along } = naming;
     const paths = { source: this.#pathOf(source), target: this.#pathOf(target) };
     const unlessTaken = async (renaming: Promise<void>): Promise<void> =>
       renaming.catch(async (error: unknown) => {
@@ -58,7 +52,7 @@ export class SftpNaming {
     const [from, to] = [directoryOf(source), directoryOf(target)];
     const directory = isRepeated ? undefined : await this.#expected.take(connection, to);
     if (directory !== undefined && (from === to || from === 'tmp')) {
-      await unlessTaken(renameAndSync(connection, paths, { directory, isNew }));
+      await unlessTaken(renameAndSync(connection, paths, { directory, isNew, along }));
       closeLater(connection, directory);
       return;
     }

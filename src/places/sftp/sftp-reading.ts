@@ -79,9 +79,10 @@ export class SftpReading {
 
   /**
    * The same behind a request that creates a lock. The first directory is that of the locks. What is read before it was
-   * listed may be from before the end of another command; and an opened file stays what it was.
+   * listed may be from before the end of another command; and an opened file stays what it was. Resolves when requests from
+   * now on take effect after the listing of the locks.
    */
-  askBehindLock(connection: SftpConnection, next: NextReads): void {
+  async askBehindLock(connection: SftpConnection, next: NextReads): Promise<void> {
     let onAsked = (): void => undefined;
     const isAsked = new Promise<void>((resolve) => (onAsked = resolve));
     const read = async (name: string): Promise<Buffer> => {
@@ -89,6 +90,7 @@ export class SftpReading {
       return await this.#readFrom(connection, name);
     };
     this.#ask(connection, next, read, onAsked);
+    await isAsked;
   }
 
   #ask(

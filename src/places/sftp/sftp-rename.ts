@@ -1,3 +1,4 @@
+import type { AskedAlong } from '../../core/backend/publication.ts';
 import {
   HARD_LINK,
   OPEN_MODE,
@@ -12,6 +13,16 @@ import {
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { unlessNeedless } from './sftp-directories.ts';
+
+export interface Naming {
+  readonly source: string;
+  readonly target: string;
+  /** Whether another file must not have the name. */
+  readonly isNew: boolean;
+  readonly isRepeated: boolean;
+  /** What is sent behind the requests for the name, where they take effect in their order. */
+  readonly along: AskedAlong | undefined;
+}
 
 /** The paths of a rename; `isRepeated` if an attempt before may have succeeded without an answer. */
 interface Rename {
@@ -130,10 +141,12 @@ async function readPath(connection: SftpConnection, path: string): Promise<Buffe
 export async function renameAndSync(
   connection: SftpConnection,
   { source, target }: Pick<Rename, 'source' | 'target'>,
-  { directory, isNew }: { readonly directory: Buffer; readonly isNew: boolean },
+  { directory, isNew, along }: { readonly directory: Buffer } & Pick<Naming, 'isNew' | 'along'>,
 ): Promise<void> {
   const renaming = isNew ? plainRename(connection, source, target) : posixRename(connection, source, target);
-  const [renamed, synced] = await Promise.allSettled([renaming, syncHandle(connection, directory)]);
+  const syncing = syncHandle(connection, directory);
+  along?.send();
+  const [renamed, synced] = await Promise.allSettled([renaming, syncing]);
   if (renamed.status === 'rejected') throw renamed.reason;
   if (synced.status === 'rejected') unlessNeedless(synced.reason);
 }

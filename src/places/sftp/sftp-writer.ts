@@ -1,7 +1,7 @@
 import { bothOf } from '../../core/util/map-concurrently.ts';
 import { OPEN_MODE } from './sftp-calls.ts';
 import { closeHandle, openFile, sizeOfHandle, syncHandle, writeAt } from './sftp-calls.ts';
-import type { FileWriter } from '../../core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../core/backend/publication.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 
@@ -17,7 +17,7 @@ interface Piece {
 }
 
 /** A handle is valid on its own connection only. */
-interface OpenedFile {
+export interface OpenedFile {
   readonly connection: SftpConnection;
   readonly handle: Buffer;
 }

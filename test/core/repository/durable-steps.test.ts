@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
 import { sha256 } from '../../../src/core/crypto/sha256.ts';
+import type { AskedAlong } from '../../../src/core/backend/publication.ts';
 import { RefusedError } from '../../../src/core/errors.ts';
-import { DIRECTORIES, baseName } from '../../../src/core/format/layout.ts';
+import { DIRECTORIES, baseName, directoryOf } from '../../../src/core/format/layout.ts';
 import { DurableOrder } from '../../../src/core/repository/durable-order.ts';
 import { changesName } from '../../support/fault-steps.ts';
 import { FaultyBackend } from '../../support/faulty-backend.ts';
@@ -22,6 +23,8 @@ interface Step {
   /** What is there after it, and after it was refused at its first and at its second look at the lock. */
   readonly after: readonly string[];
   readonly refused?: readonly (readonly string[])[];
+  /** The same on another machine, unless it is the same there. */
+  readonly farRefused?: readonly (readonly string[])[];
 }
 
 const isWhole = async (): Promise<boolean> => false;
@@ -42,6 +45,7 @@ const STEPS: readonly Step[] = [
     run: async (order, verify) => order.copyManifests(new Map([[ID, BYTES]]), verify),
     after: [`manifests.bak/${ID}`],
     refused: [[], []],
+    farRefused: [[]],
   },
   {
     name: 'publishCheckpoint',
@@ -88,6 +92,8 @@ const STEPS: readonly Step[] = [
     run: async (order, verify) => order.remove(['packs/a', 'packs/b'], verify),
     after: [],
     refused: [['packs/a', 'packs/b']],
+    // Several are removed at once there.
+    farRefused: [],
   },
   {
     name: 'quarantine',
@@ -98,12 +104,24 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-function setDisk({ before = [] }: Step): PowerCutBackend {
+/** Another machine, whose requests take effect in their order. What is asked along is asked as soon as that is right. */
+class FarDisk extends PowerCutBackend {
+  protected override readonly isFar = true;
+  override readonly readsAtOnce = 4;
+
+  override async rename(source: string, target: string, along?: AskedAlong): Promise<void> {
+    await super.rename(source, target);
+    for (const directory of [directoryOf(target), directoryOf(source)]) await this.syncDirectory(directory);
+    along?.send();
+  }
+}
+
+function setDisk({ before = [] }: Step, Disk: typeof PowerCutBackend = PowerCutBackend): PowerCutBackend {
   const disk = new PowerCutBackend();
   for (const directory of DIRECTORIES) disk.pokeDirectory(directory);
   disk.poke('config', BYTES);
   for (const name of before) disk.poke(name, Buffer.from('before'));
-  return new PowerCutBackend(disk.copy());
+  return new Disk(disk.copy());
 }
 
 /** All files but the configuration, and marks, which need not be durable, as locks. */
@@ -112,9 +130,14 @@ function filesOf(disk: { names(): string[] }): string[] {
   return names.map((name) => (name.includes(ID) ? name : name.replace(/[0-9a-f]{64}$/, ANY)));
 }
 
-describe('a step of the order', () => {
+const PLACES = [
+  { place: 'here', Disk: PowerCutBackend },
+  { place: 'on another machine', Disk: FarDisk },
+];
+
+describe.each(PLACES)('a step of the order $place', ({ Disk }) => {
   test.each(STEPS)('is durable on return: $name', async (step) => {
-    const disk = setDisk(step);
+    const disk = setDisk(step, Disk);
     await step.run(new DurableOrder(plainPlace(disk)), async () => undefined);
     expect(filesOf(disk)).toEqual(step.after);
     expect(filesOf(disk.cut())).toEqual(step.after);
@@ -122,6 +145,27 @@ describe('a step of the order', () => {
     for (const name of durable) expect(disk.cut().peek(name), name).toEqual(disk.peek(name));
   });
 
+  const refusals = STEPS.flatMap((step) => {
+    const refused = (Disk === FarDisk ? step.farRefused : undefined) ?? step.refused ?? [];
+    return refused.map((left, at) => ({ ...step, left, look: at + 1 }));
+  });
+
+  test.each(refusals)('leaves what it should when look $look is refused: $name', async (step) => {
+    const disk = setDisk(step, Disk);
+    let count = 0;
+    const running = step.run(new DurableOrder(plainPlace(disk)), async () => {
+      count += 1;
+      if (count === step.look) throw new RefusedError('the lock is gone');
+    });
+    await expect(running).rejects.toThrow('the lock is gone');
+    expect(count).toBeGreaterThanOrEqual(step.look);
+    // What was renamed or removed to undo it is durable, too. A condemnation that was prepared is its owner's to discard.
+    expect(filesOf(disk).filter((name) => !name.startsWith('tmp/'))).toEqual(step.left);
+    expect(filesOf(disk.cut()).filter((name) => !name.startsWith('tmp/'))).toEqual(step.left);
+  });
+});
+
+describe('a step of the order', () => {
   const verified = STEPS.filter(({ refused }) => refused !== undefined);
 
   test.each(verified)('looks at the lock right before each change of a name: $name', async (step) => {
@@ -135,21 +179,6 @@ describe('a step of the order', () => {
       const since = backend.operations.slice(Math.max(...looks.filter((look) => look <= at)), at);
       expect(since.map(({ operation }) => operation).filter((operation) => operation !== 'sizeOf')).toEqual([]);
     }
-  });
-
-  const refusals = verified.flatMap((step) => step.refused!.map((left, at) => ({ ...step, left, look: at + 1 })));
-
-  test.each(refusals)('leaves what it should when look $look is refused: $name', async (step) => {
-    const disk = setDisk(step);
-    let count = 0;
-    const running = step.run(new DurableOrder(plainPlace(disk)), async () => {
-      count += 1;
-      if (count === step.look) throw new RefusedError('the lock is gone');
-    });
-    await expect(running).rejects.toThrow('the lock is gone');
-    // What was renamed or removed to undo it is durable, too. A condemnation that was prepared is its owner's to discard.
-    expect(filesOf(disk).filter((name) => !name.startsWith('tmp/'))).toEqual(step.left);
-    expect(filesOf(disk.cut()).filter((name) => !name.startsWith('tmp/'))).toEqual(step.left);
   });
 });
 

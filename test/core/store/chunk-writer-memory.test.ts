@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { FileWriter } from '../../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../../src/core/backend/publication.ts';
 import { ChunkReader } from '../../../src/core/store/chunk-reader.ts';
 import { bytesOfStaged } from '../../../src/core/store/chunk-writer.ts';
 import { FaultyBackend } from '../../support/faulty-backend.ts';

@@ -100,10 +100,10 @@ export const bugs = [
   {
     id: 'WO12',
     file: ORDER,
-    find: `    await prepared.file.publish(name, verify);
+    find: `    await file.publish(name, before, isNew, this.isFar ? last.begin : undefined);
     await this.#backend.barrier();
 `,
-    replace: `    await prepared.file.publish(name, verify);
+    replace: `    await file.publish(name, before, isNew, this.isFar ? last.begin : undefined);
 `,
     tests: ['core/repository/durable-order', 'integration/removal-order'],
     note: 'files are removed though the list of them may vanish if the machine with the disk loses power',
@@ -143,9 +143,9 @@ export const bugs = [
       listing.deletedIds.map((id) => deletedName(id)),
       assertLocked,
     );
-    await removal.end(this.#earlier?.ids);
+    const [temporary] = await bothOf(files.list('tmp'), removal.end(this.#earlier?.ids));
 `,
-    replace: `    await removal.end(this.#earlier?.ids);
+    replace: `    const [temporary] = await bothOf(files.list('tmp'), removal.end(this.#earlier?.ids));
     await removal.removeFiles();
     await order.remove(
       listing.deletedIds.map((id) => deletedName(id)),

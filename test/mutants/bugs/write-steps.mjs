@@ -24,7 +24,7 @@ export const bugs = [
   {
     id: 'WO20',
     file: ORDER,
-    find: '    await orWithdraw(verify, true);\n',
+    find: '    await orWithdraw(async () => last.result(), true);\n',
     replace: '',
     tests: STEPS,
     note: 'a process that slept during its commit reports a snapshot whose packs are gone',
@@ -32,11 +32,11 @@ export const bugs = [
   {
     id: 'WO21',
     file: ORDER,
-    find: `      await this.takeBackUnless(verify, manifestCopyName(id));
+    find: `      await this.#takeBackUnless(async () => last.result(), name);
     });
     await this.#backend.barrier();
 `,
-    replace: `      await this.takeBackUnless(verify, manifestCopyName(id));
+    replace: `      await this.#takeBackUnless(async () => last.result(), name);
     });
 `,
     tests: STEPS,
@@ -45,8 +45,11 @@ export const bugs = [
   {
     id: 'WO22',
     file: ORDER,
-    find: '      await this.takeBackUnless(verify, manifestCopyName(id));\n',
-    replace: '',
+    find: `      await this.#takeBackUnless(async () => last.result(), name);
+    });
+`,
+    replace: `    });
+`,
     tests: STEPS,
     note: 'a process that slept leaves the copy of a manifest that others have reclaimed: the snapshot looks lost',
   },
@@ -62,24 +65,19 @@ export const bugs = [
   {
     id: 'WO24',
     file: ORDER,
-    find: `    await this.takeBackUnless(verify, name);
-  }
-
-  /**
-   * The commit`,
-    replace: `  }
-
-  /**
-   * The commit`,
+    find: `    await this.#backend.barrier();
+    await this.#takeBackUnless(async () => last.result(), name);
+`,
+    replace: '    await this.#backend.barrier();\n',
     tests: STEPS,
-    note: 'a process that slept leaves a checkpoint of packs that others have removed',
+    note: 'a process that slept leaves a checkpoint, a record or a condemnation that others rely on',
   },
   {
     id: 'WO25',
     file: ORDER,
-    find: `        await verify?.();
-        if (await moveMakingRoom`,
-    replace: '        if (await moveMakingRoom',
+    find: `          await verify?.();
+          if (await moveMakingRoom`,
+    replace: '          if (await moveMakingRoom',
     tests: STEPS,
     note: 'a delete goes on without its lock',
   },
@@ -114,20 +112,19 @@ export const bugs = [
   {
     id: 'WO29',
     file: ORDER,
-    find: '    await prepared.file.publish(name, verify);',
-    replace: '    await prepared.file.publish(name);',
+    find: '    await this.publishHeld(condemnationName(prepared.id), prepared.file, { verify });',
+    replace:
+      '    await this.publishHeld(condemnationName(prepared.id), prepared.file, { verify, before: async () => undefined });',
     tests: STEPS,
     note: 'a process that lost its lock condemns packs that others rely on',
   },
   {
     id: 'WO30',
-    file: ORDER,
-    find: `    await this.#backend.barrier();
-    await this.takeBackUnless(verify, name);
-`,
-    replace: '    await this.#backend.barrier();\n',
+    file: 'core/repository/staging.ts',
+    find: '    await (this.#looking ?? this.#verify());',
+    replace: '    await (this.#looking ?? undefined);',
     tests: STEPS,
-    note: 'a process that slept leaves a condemnation of packs that others rely on',
+    note: 'where nothing is asked along, the lock is not verified after a name has appeared',
   },
   {
     id: 'WO31',
@@ -206,8 +203,8 @@ export const bugs = [
     id: 'WO38',
     file: FILES,
     find: `      if (!this.isFar) await verify?.();
-      await this.#renameInto(name, target, isNew);`,
-    replace: `      await this.#renameInto(name, target, isNew);
+      await this.#renameInto(name, target, isNew, along);`,
+    replace: `      await this.#renameInto(name, target, isNew, along);
       if (!this.isFar) await verify?.();`,
     tests: ['core/backend/file-system-backend'],
     note: 'the lock is verified after the name has appeared',

@@ -49,36 +49,6 @@ class FlippingStore extends MemoryStore {
 }
 
 describe('a repository in a store of objects', () => {
-  test('lists directories that have an order one after the other, and the others at once', async () => {
-    const store = new MemoryStore();
-    const backend = objectBackend(store);
-    await backend.prepare();
-    const gate = gateOfTest();
-    store.onRequest = async (request, isDone) => {
-      if (isDone && request.startsWith('list')) await gate.opened;
-    };
-    store.requests.length = 0;
-    backend.readAhead({ inTurn: [['a', 'b'], ['c'], ['d', 'e']] });
-    const listings = ['a', 'b', 'c', 'd', 'e'].map(async (name) => backend.list(name));
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(store.requests).toEqual(['list a/', 'list b/']);
-    gate.open();
-    await Promise.all(listings);
-    expect(store.requests).toEqual(['a', 'b', 'c', 'd', 'e'].map((name) => `list ${name}/`));
-  });
-
-  test('what must be fresh is asked for again', async () => {
-    const store = new MemoryStore();
-    const backend = objectBackend(store);
-    await backend.prepare();
-    backend.readAhead({ directories: ['index'] });
-    backend.readAhead({ directories: ['index'] });
-    await new Promise((resolve) => setImmediate(resolve));
-    store.objects.set('index/new', Buffer.from('x'));
-    backend.readAhead({ inTurn: [['index']] }, true);
-    expect((await backend.list('index')).map(({ name }) => name)).toEqual(['index/new']);
-  });
-
   test.each([30, 100])(
     'moves files as they are stored, whatever %i in a hundred answers say (seed 4)',
     async (percent) => {

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import { listInOrder } from '../../../src/places/sftp/sftp-listing.ts';
 import { createPrng } from '../../support/prng.ts';
-import { loggingServer, plainServer, sftpBackend, sftpProblem } from '../../support/sftp-server.ts';
+import { loggingServer, sftpBackend, sftpProblem } from '../../support/sftp-server.ts';
 import { temporaryDirectory } from '../../support/temp-directory.ts';
 
 /** A server that does one thing after the other. A listing takes its first requests, and some take more. */
@@ -99,7 +99,7 @@ describe('an SFTP server', () => {
   test('is asked again where the answers must be fresh', async () => {
     const directory = temporaryDirectory();
     for (const name of ['snapshots', 'index']) mkdirSync(join(directory, name));
-    const backend = sftpBackend(directory, plainServer());
+    const backend = sftpBackend(directory);
     await backend.sizeOf('snapshots');
     backend.readAhead({ directories: ['snapshots', 'index', 'index'] });
     expect(await backend.list('snapshots')).toEqual([]);

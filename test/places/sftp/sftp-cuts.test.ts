@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
@@ -47,8 +47,14 @@ describe('a connection', () => {
       const file = await backend.stage();
       await file.append(bytes.subarray(0, 3000));
       await file.append(bytes.subarray(3000));
-      await file.publish(`packs/${round}`, undefined, round % 3 === 0);
-      await backend.claim(`locks/${round}`);
+      let there: number | undefined;
+      const after = async (): Promise<void> => void (there = await backend.sizeOf(`packs/${round}`));
+      await file.publish(`packs/${round}`, undefined, round % 3 === 0, after);
+      expect(there).toBe(bytes.length);
+      await backend.claim(`locks/${round}`, { directories: ['locks'], willWrite: round % 2 === 0 });
+      await backend.list('locks');
+      await backend.publish(`deleted/behind ${round}`, bytes);
+      kept.set(`deleted/behind ${round}`, bytes);
       expect(await backend.release(`locks/${round}`)).toBe(true);
       kept.set(`packs/${round}`, bytes);
       if (round % 4 === 1) {
@@ -70,6 +76,24 @@ describe('a connection', () => {
     expect(files).toEqual([...kept.keys()].toSorted());
     for (const [name, bytes] of kept) expect(readFileSync(join(directory, name)).equals(bytes), name).toBe(true);
     expect(existsSync(join(directory, 'tmp'))).toBe(true);
+  });
+
+  test('may be lost when a file gets its name: what is asked along is answered after that', async () => {
+    const directory = temporaryDirectory();
+    const { command, countCuts } = cuttingServer(1500, inSoak(200, 10));
+    const backend = new SftpBackend(
+      { location: 'sftp:x:/y', command, path: directory },
+      { retryForMs: 60_000, firstWaitMs: 2 },
+    );
+    onTestFinished(async () => backend.close());
+    for (const name of ['tmp', 'packs']) mkdirSync(join(directory, name));
+    for (let round = 0; round < inSoak(300, 16); round += 1) {
+      let there: number | undefined;
+      const after = async (): Promise<void> => void (there = await backend.sizeOf(`packs/${round}`));
+      await backend.publish(`packs/${round}`, Buffer.alloc(round), undefined, after);
+      expect(there).toBe(round);
+    }
+    expect(countCuts()).toBeGreaterThan(inSoak(100, 5));
   });
 
   test('may be lost while a file is written: what is not durable is written again', async () => {

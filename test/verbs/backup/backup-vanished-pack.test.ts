@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-import type { FileWriter } from '../../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../../src/core/backend/publication.ts';
 import { RefusedError } from '../../../src/core/errors.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { initRepository } from '../../../src/core/creating/init.ts';

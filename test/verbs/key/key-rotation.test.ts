@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { backendFailure } from '../../../src/core/backend/backend-failure.ts';
-import type { FileWriter } from '../../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../../src/core/backend/publication.ts';
 import { NoPasswordError, WrongPasswordError } from '../../../src/core/errors.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
 import { check } from '../../../src/verbs/check/check.ts';

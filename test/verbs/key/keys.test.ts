@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { FileSystemBackend, FileWriter } from '../../../src/core/backend/file-system-backend.ts';
+import type { FileSystemBackend } from '../../../src/core/backend/file-system-backend.ts';
+import type { FileWriter } from '../../../src/core/backend/publication.ts';
 import { createMasterKey } from '../../../src/core/crypto/master-key.ts';
 import { NoPasswordError, RefusedError, WrongPasswordError } from '../../../src/core/errors.ts';
 import type { Notice } from '../../../src/core/session/notices.ts';

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+
+import { OPEN_MODE, openFile } from './sftp-calls.ts';
+import type { SftpConnection } from './sftp-connection.ts';
+import { unlinkPath } from './sftp-rename.ts';
+
+/** A backup writes two packs at a time. */
+const AHEAD = 2;
+
+interface Opened {
+  readonly name: string;
+  readonly connection: SftpConnection;
+  readonly handle: Buffer;
+}
+
+/**
+ * New temporary files that were opened before they are needed, which saves a wait for each file that is written. Only
+ * while there is a lock: whoever has the exclusive one removes all temporary files.
+ */
+export class TemporaryFiles {
+  readonly #pathOf: (name: string) => string;
+  readonly #opened = new Map<string, Promise<Opened | undefined>>();
+
+  /** @param pathOf - returns where the server has a file */
+  constructor(pathOf: (name: string) => string) {
+    this.#pathOf = pathOf;
+  }
+
+  open(connection: SftpConnection, count: number = AHEAD): void {
+    for (let opened = 0; opened < count; opened += 1) {
+      const name = `tmp/${randomBytes(16).toString('hex')}`;
+      const flags = OPEN_MODE.WRITE | OPEN_MODE.CREAT | OPEN_MODE.EXCL;
+      const opening = openFile(connection, this.#pathOf(name), flags).then((handle) => ({ name, connection, handle }));
+      // Whoever needs the file opens another one, and learns what is wrong.
+      this.#opened.set(
+        name,
+        opening.catch(() => undefined),
+      );
+    }
+  }
+
+  /** Returns one that can be written, once. Opens another one for it. */
+  async take(): Promise<Opened | undefined> {
+    for (const [name, opening] of this.#opened) {
+      this.#opened.delete(name);
+      const opened = await opening;
+      if (opened === undefined || opened.connection.isLost) continue;
+      this.open(opened.connection, 1);
+      return opened;
+    }
+    return undefined;
+  }
+
+  /** Call this before a file is removed. */
+  forget(name: string): void {
+    this.#opened.delete(name);
+  }
+
+  /** Removes those that were not needed, without a wait for the answers. */
+  discard(connection: SftpConnection): void {
+    for (const name of this.#opened.keys()) unlinkPath(connection, this.#pathOf(name)).catch(() => undefined);
+    this.#opened.clear();
+  }
+}

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../../../src/core/format/layout.ts';
+import { FaultyBackend, SimulatedCrash } from '../../support/faulty-backend.ts';
 import { expectUsable, held, lost, open, repository, rotateIn } from './keys/key-rotation-support.ts';
 
 // A rotation whose process has lost its lock.
@@ -40,6 +41,28 @@ test('a process that was suspended before it replaced config takes what another 
     if (target === CONFIG_NAME && !isTaken) {
       isTaken = true;
       // It ends what this one has begun, and removes all other keys.
+      expect(await rotateIn(backend)).toMatchObject({ epoch: 3 });
+    }
+    await rename(source, target);
+  };
+  await expect(rotateIn(backend, 'mine', async () => (isTaken ? lost() : held()))).rejects.toThrow('the lock is gone');
+  expect(backend.peek(CONFIG_NAME)).toEqual(backend.peek(CONFIG_COPY_NAME));
+  expect((await expectUsable(backend)).seals.keys!.epoch).toBe(3);
+});
+
+test('a process that was suspended while it completed another rotation takes what a later one has made', async () => {
+  const backend = repository.backend.copy();
+  const dying = new FaultyBackend(backend, {
+    failAt: 1,
+    mode: 'crash',
+    only: (kind, name) => kind === 'rename' && name.endsWith(` -> ${CONFIG_NAME}`),
+  });
+  await expect(rotateIn(dying)).rejects.toThrow(SimulatedCrash);
+  const rename = backend.rename.bind(backend);
+  let isTaken = false;
+  backend.rename = async (source, target) => {
+    if (target === CONFIG_NAME && !isTaken) {
+      isTaken = true;
       expect(await rotateIn(backend)).toMatchObject({ epoch: 3 });
     }
     await rename(source, target);

@@ -1,10 +1,13 @@
 import type { Verify } from '../../backend/backend.ts';
 import { createMasterKey, keepMasterKey } from '../../crypto/master-key.ts';
+import type { MasterKey } from '../../crypto/master-key.ts';
 import { KeyRing } from '../../crypto/seals.ts';
 import { CorruptDataError, RefusedError } from '../../errors.ts';
 import { encodeConfig } from '../../format/config.ts';
+import type { RepositoryConfig } from '../../format/config.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, KEYS_DIRECTORY, baseName, keyName } from '../../format/layout.ts';
 import { MAX_KEY_EPOCH } from '../../format/constants.ts';
+import type { ConfigProblem } from '../config-copies.ts';
 import { configSeals, inspectConfig } from '../config-file.ts';
 import { addKey } from './key-changes.ts';
 import type { KeyPlace, NewKey } from './key-changes.ts';
@@ -42,10 +45,12 @@ type Given = Pick<NewKey, 'password' | 'created' | 'kdf'>;
  */
 export async function rotate(place: KeyPlace, current: OpenedKey, given: Given, verify: Verify): Promise<Rotation> {
   const { backend, order, repositoryId } = place;
-  const currentKey = keepMasterKey({ ...current.masterKey, bytes: Buffer.from(current.masterKey.bytes) });
-  const { config, problems } = await inspectConfig(backend, [currentKey]);
+  const { config, damaged } = await completeCopies(place, [current.masterKey], verify);
+  if (damaged !== undefined)
+    throw new RefusedError(`the master key was not rotated: ${damaged.message}`, {
+      advice: { code: 'repair-and-repeat' },
+    });
   if (config.encryption === undefined) throw new RefusedError('the repository is not encrypted');
-  await mendConfig(place, problems, verify);
   const masterKey = createMasterKey(await nextEpoch(place, current, given.password));
   try {
     const { epoch } = masterKey;
@@ -67,17 +72,42 @@ export async function rotate(place: KeyPlace, current: OpenedKey, given: Given, 
   }
 }
 
-/** After an interrupted rotation, the older copy is replaced first: the newer one must not be the only one. */
-async function mendConfig(
+/**
+ * After a rotation that died between the two copies of the configuration, replaces the older copy. Before any key changes:
+ * if the newer copy were lost later, the older one would be opened by the passwords of before the rotation, and not by new
+ * ones. Returns what is wrong with a copy that is not merely older; such a copy stays as it is.
+ */
+export async function completeCopies(
   { backend, order }: KeyPlace,
-  problems: Awaited<ReturnType<typeof inspectConfig>>['problems'],
+  masterKeys: readonly MasterKey[],
+  verify: Verify,
+): Promise<{ readonly config: RepositoryConfig; readonly damaged: ConfigProblem | undefined }> {
+  const kept = masterKeys.map(({ epoch, bytes }) => keepMasterKey({ epoch, bytes: Buffer.from(bytes) }));
+  const { config, problems } = await inspectConfig(backend, kept);
+  for (const { name } of problems.filter(({ isOutdated }) => isOutdated === true)) {
+    const newer = name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME;
+    const bytes = await backend.read(newer);
+    await order.publishFile(name, bytes, verify);
+    await takeOtherIfLost({ backend, order }, { name, bytes, other: newer }, verify);
+  }
+  return { config, damaged: problems.find(({ isOutdated }) => isOutdated !== true) };
+}
+
+/**
+ * After one copy was replaced: this process may have been suspended before the rename, and lost its lock. Another rotation
+ * may have replaced both copies meanwhile, and removed the key file that this one needs.
+ */
+async function takeOtherIfLost(
+  { backend, order }: Pick<KeyPlace, 'backend' | 'order'>,
+  { name, bytes, other }: { readonly name: string; readonly bytes: Uint8Array; readonly other: string },
   verify: Verify,
 ): Promise<void> {
-  for (const { name, message, isOutdated } of problems) {
-    if (isOutdated !== true) {
-      throw new RefusedError(`the master key was not rotated: ${message}`, { advice: { code: 'repair-and-repeat' } });
-    }
-    await order.publishFile(name, await backend.read(name === CONFIG_NAME ? CONFIG_COPY_NAME : CONFIG_NAME), verify);
+  try {
+    await verify();
+  } catch (error) {
+    const now = await backend.read(other);
+    if (Buffer.compare(now, bytes) !== 0) await order.publishFile(name, now);
+    throw error;
   }
 }
 
@@ -114,14 +144,7 @@ async function replaceConfig({ backend, order }: KeyPlace, bytes: Uint8Array, ve
     throw error;
   }
   await order.publishFile(CONFIG_NAME, bytes, verify);
-  try {
-    await verify();
-  } catch (error) {
-    // The same again. Another rotation has replaced the copy, and removed the key file of this one.
-    const copy = await backend.read(CONFIG_COPY_NAME);
-    if (Buffer.compare(copy, bytes) !== 0) await order.publishFile(CONFIG_NAME, copy);
-    throw error;
-  }
+  await takeOtherIfLost({ backend, order }, { name: CONFIG_NAME, bytes, other: CONFIG_COPY_NAME }, verify);
 }
 
 /** Everything that could still open an earlier master key. */

@@ -12,7 +12,7 @@ import { DurableOrder } from '../durable-order.ts';
 import { addKey, assertNewPassword, changePassword, removeKey } from './key-changes.ts';
 import type { KeyPlace, NewKey } from './key-changes.ts';
 import { listKeys, unlock } from './key-files.ts';
-import { rotate } from './key-rotation.ts';
+import { completeCopies, rotate } from './key-rotation.ts';
 import type { Rotation } from './key-rotation.ts';
 import type { KeyListing, OpenedKey, UnlockOptions, Unlocked } from './key-files.ts';
 import type { LockMode } from '../locks/lock-name.ts';
@@ -24,7 +24,7 @@ import type { PlacedPacks } from '../groups/place-packs.ts';
 /** What is the same for all keys that a command adds. */
 type KeyDescription = Pick<NewKey, 'password' | 'role' | 'label' | 'created'>;
 
-/** Changes to the keys, under a lock. Durable on return. */
+/** Changes to the keys, under a lock. Durable on return. Each first completes the copies of the configuration. */
 export interface KeyChanges {
   list(): Promise<KeyListing>;
   /** Adds a key file for each master key. Returns their ids. */
@@ -107,7 +107,7 @@ export class KeyStore {
       const placed = await placePacks(this.#access.backend, { ...config.head, seals }, this.#access);
       try {
         if (mode === 'exclusive') await permit(placed);
-        const result = await work(this.#changes(config, verify));
+        const result = await work(this.#changes(config, verify, opened));
         // What has changed is in the copies in groups, too, before it is reported. A key that was removed is not.
         await placed.groups?.copyMetadata?.(verify, mode === 'exclusive' ? [KEYS_DIRECTORY] : undefined);
         return result;
@@ -130,7 +130,7 @@ export class KeyStore {
     return seals;
   }
 
-  #changes(config: SealedConfig, verify: Verify): KeyChanges {
+  #changes(config: SealedConfig, verify: Verify, opened: readonly OpenedKey[]): KeyChanges {
     const { backend, signal } = this.#access;
     const order = new DurableOrder({ backend, seals: PLAIN });
     const { repositoryId, epoch } = config;
@@ -139,27 +139,39 @@ export class KeyStore {
       if (masterKeys.every((masterKey) => config.opensConfig(masterKey))) return;
       throw new RefusedError('the master key was rotated meanwhile; nothing was changed');
     };
+    const assertNew = async (
+      masterKeys: readonly MasterKey[],
+      { password }: Pick<NewKey, 'password'>,
+    ): Promise<void> => {
+      assertCurrent(masterKeys);
+      for (const masterKey of masterKeys)
+        await assertNewPassword(backend, { password, masterKey, repositoryId, signal });
+    };
     return {
       list: async () => this.list(),
       add: async (masterKeys, description) => {
-        assertCurrent(masterKeys);
+        await assertNew(masterKeys, description);
+        await completeCopies(place, masterKeys, verify);
         const ids: string[] = [];
-        for (const masterKey of masterKeys) {
-          await assertNewPassword(backend, { ...description, masterKey, repositoryId, signal });
+        for (const masterKey of masterKeys)
           ids.push(await addKey(order, { ...description, masterKey, repositoryId }, verify));
-        }
         return ids;
       },
-      remove: async (id) => removeKey(place, id, verify),
-      changePassword: async (opened, change) => {
-        assertCurrent(opened.map(({ masterKey }) => masterKey));
-        for (const { masterKey } of opened)
-          await assertNewPassword(backend, { ...change, masterKey, repositoryId, signal });
-        return await changePassword(place, opened, change, verify);
+      remove: async (id) => {
+        const masterKeys = opened.map(({ masterKey }) => masterKey);
+        assertCurrent(masterKeys);
+        await completeCopies(place, masterKeys, verify);
+        await removeKey(place, id, verify);
       },
-      rotate: async (opened, given) => {
-        assertCurrent([opened.masterKey]);
-        return await rotate(place, opened, given, verify);
+      changePassword: async (replaced, change) => {
+        const masterKeys = replaced.map(({ masterKey }) => masterKey);
+        await assertNew(masterKeys, change);
+        await completeCopies(place, masterKeys, verify);
+        return await changePassword(place, replaced, change, verify);
+      },
+      rotate: async (current, given) => {
+        assertCurrent([current.masterKey]);
+        return await rotate(place, current, given, verify);
       },
     };
   }

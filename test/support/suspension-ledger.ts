@@ -2,10 +2,12 @@ import { decodeSegment } from '../../src/core/format/segment.ts';
 import { decodeSnapshot } from '../../src/core/format/snapshot.ts';
 import type { Snapshot } from '../../src/core/format/snapshot.ts';
 import { currentListings } from '../../src/core/repository/read-snapshots.ts';
+import { check } from '../../src/verbs/check/check.ts';
 import { listSnapshots } from '../../src/verbs/snapshots/snapshots.ts';
 import { filesIn } from './damage.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { copyWithoutLocks, readNeededChunks } from './needed-chunks.ts';
+import type { ModelProcess } from './scheduled-process.ts';
 import { optionsOfTests } from './simulated-process.ts';
 
 /** What was promised about a snapshot. */
@@ -28,6 +30,7 @@ export class SuspensionLedger {
   readonly #segments = new Map<string, ReadonlyMap<string, readonly string[]>>();
   readonly #manifests = new Map<string, Snapshot>();
   loss: string | undefined;
+  alarm: string | undefined;
 
   constructor(disk: MemoryBackend) {
     this.#disk = disk;
@@ -99,6 +102,14 @@ export class SuspensionLedger {
     const madeAs = listings.map(({ id }) => this.#madeAs(id));
     const double = madeAs.find((id, index) => madeAs.indexOf(id) !== index);
     if (double !== undefined) this.loss ??= `snapshot ${double} is listed twice`;
+  }
+
+  /** After an operation has called something damaged: whoever sees everything as it is must find an error, too. */
+  async verifyDamaged(process: ModelProcess, error: Error): Promise<void> {
+    process.isReporting = true;
+    const { findings } = await check({ backend: copyWithoutLocks(this.#disk), ...optionsOfTests() });
+    process.isReporting = false;
+    if (!findings.some(({ severity }) => severity === 'error')) this.alarm ??= `${process.kind} failed: ${error.stack}`;
   }
 
   #madeAs(id: string): string {

@@ -1,5 +1,5 @@
 import type { Backend } from '../../src/core/backend/backend.ts';
-import { LdmError } from '../../src/core/errors.ts';
+import { CorruptDataError, LdmError } from '../../src/core/errors.ts';
 import { SimulatedCrash } from './faulty-backend.ts';
 import type { MemoryBackend } from './memory-backend.ts';
 import { ModelOperations } from './model-operations.ts';
@@ -23,7 +23,8 @@ const SCHEDULES_FOR_EACH_LOCKED = 5;
  * One random schedule of the operations that change a repository in memory. Each of them may be suspended before any
  * call of its backend, lose its lock meanwhile, resume, or die. The property: every chunk of a snapshot that was reported
  * as saved, or as deleted for a time that has not come, and that no operation has started to delete since, is in an indexed
- * pack. A rule may delete only what it selects in the true state (`ForgetWatch`). Where no lock is lost and listings are up to date, no snapshot is listed twice either.
+ * pack. A rule may delete only what it selects in the true state (`ForgetWatch`). No operation calls damaged what is whole.
+ * Where no lock is lost and listings are up to date, no snapshot is listed twice either.
  */
 export class SuspensionModel {
   readonly #disk: MemoryBackend;
@@ -64,6 +65,11 @@ export class SuspensionModel {
     });
     this.#lags = given.lags === true;
     this.#losesLocks = given.seed % SCHEDULES_FOR_EACH_LOCKED > 0;
+  }
+
+  /** The first operation that called damaged what is whole. */
+  get alarm(): string | undefined {
+    return this.#ledger.alarm;
   }
 
   get loss(): string | undefined {
@@ -144,6 +150,7 @@ export class SuspensionModel {
       if (error instanceof LdmError) outcome = error.code;
       else if (error instanceof SimulatedCrash) outcome = 'killed';
       else this.#ledger.loss ??= `${process.kind} failed: ${error instanceof Error ? error.stack : String(error)}`;
+      if (error instanceof CorruptDataError) await this.#ledger.verifyDamaged(process, error);
     }
     const key = `${process.kind} ${outcome}`;
     this.outcomes.set(key, (this.outcomes.get(key) ?? 0) + 1);

@@ -3,7 +3,7 @@ import { isAbsent, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { prefetch } from '../util/prefetch.ts';
-import { manifestCopyName, snapshotName } from '../format/layout.ts';
+import { deletedName, manifestCopyName, snapshotName } from '../format/layout.ts';
 import { readCommitLog } from './commit-log.ts';
 import { commitNumbersOf, idsOf } from './listing.ts';
 import { existingSnapshots, namesUnlessMissing, optionalNames } from './own-listing.ts';
@@ -204,10 +204,19 @@ async function noteLost(
   const replaced = new Set(reading.listings.map(({ snapshot }) => snapshot.replaces));
   reading.hasMoved ||= candidates.some((id) => deleted.has(id) && !replaced.has(id));
   for (const id of candidates.filter((each) => !deleted.has(each))) {
-    // Since the listing, it may have been undeleted, or reclaimed together with its copy.
-    if ((await backend.sizeOf(snapshotName(id))) !== undefined) await readInto(reading, [id]);
+    const place = await placeOf(backend, id);
+    if (place === 'snapshots') await readInto(reading, [id]);
+    else if (place === 'deleted') reading.hasMoved ||= !replaced.has(id);
+    // Since the listing, it may have been reclaimed together with its copy.
     else if ((await backend.sizeOf(manifestCopyName(id))) !== undefined) damaged.set(id, lostMessage(id));
   }
+}
+
+/** Asks by name: a listing may lag behind. Twice for one of the two, as a manifest may move while this asks. */
+async function placeOf(backend: ObjectReader, id: string): Promise<'snapshots' | 'deleted' | undefined> {
+  for (const nameOf of [snapshotName, deletedName, snapshotName])
+    if ((await backend.sizeOf(nameOf(id))) !== undefined) return nameOf === deletedName ? 'deleted' : 'snapshots';
+  return undefined;
 }
 
 export function lostMessage(id: string): string {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { initRepository } from '../../../src/core/creating/init.ts';
-import { manifestCopyName, snapshotName } from '../../../src/core/format/layout.ts';
+import { deletedName, manifestCopyName, snapshotName } from '../../../src/core/format/layout.ts';
 import { compact } from '../../../src/core/removing/compact.ts';
 import { deleteSnapshots } from '../../../src/core/removing/delete.ts';
 import type { OperationContext } from '../../../src/core/session/context.ts';
@@ -153,5 +153,24 @@ describe('where the newest snapshot is not listed, nor the copy of its manifest'
     for (const name of [snapshotName(pinned), manifestCopyName(pinned)]) store.unlisted.add(name);
     const refused = rewriteSnapshots(here(), { selectors: ['latest'], newHost: 'other', forget: true });
     await expect(refused).rejects.toThrow(/pinned/);
+  });
+});
+
+describe('where a deleted snapshot is not listed yet among the deleted ones', () => {
+  beforeEach(async () => {
+    await deleteSnapshots(elsewhere(), { selectors: [made[0]!], reclaim: false });
+    store.unlisted.add(deletedName(made[0]!));
+  });
+
+  test('forget does not call it lost', async () => {
+    await forgetByPolicy(here(), { policy: { counts: { last: 1 } }, reclaim: false });
+    expect(namesIn('snapshots')).toEqual([made[2]]);
+  });
+
+  test('forget is refused once it is lost', async () => {
+    store.objects.delete(deletedName(made[0]!));
+    const refused = forgetByPolicy(here(), { policy: { counts: { last: 1 } }, reclaim: false });
+    await expect(refused).rejects.toThrow(`snapshots/${made[0]!} is missing although the snapshot was not deleted`);
+    expect(namesIn('snapshots')).toHaveLength(2);
   });
 });

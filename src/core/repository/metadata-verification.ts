@@ -1,21 +1,24 @@
-import type { ObjectReader } from '../backend/backend.ts';
+import type { Backend } from '../backend/backend.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { BackendError, CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { Group } from '../groups/group.ts';
 import { MetadataCopy } from '../groups/metadata-copy.ts';
-import { assertNamed } from './groups/named-bytes.ts';
+import { assertNamed, otherRecordsIn } from './groups/named-bytes.ts';
 import { listMetadata } from './groups/own-metadata.ts';
 
-/** A copy of a small file of the repository, in a group, that differs from what its name says. */
+/** A copy of a small file of the repository, in a group, that differs from that file or from what its name says. */
 export interface DamagedMetadata {
   readonly group: Group;
   readonly name: string;
   readonly reason: string;
 }
 
-/** Verifies the copies of what the repository has. What it lacks, or a group does, is not looked at. */
+/**
+ * Verifies the copies of what the repository has. What it lacks, or a group does, is not looked at. Commit records are
+ * always read: they are small, and their names do not say what is in them.
+ */
 export async function findDamagedMetadata(
-  own: ObjectReader,
+  own: Backend,
   groups: readonly Group[],
   { packHash, isRead }: { readonly packHash: PackHash; readonly isRead: (name: string) => boolean },
 ): Promise<DamagedMetadata[]> {
@@ -24,8 +27,10 @@ export async function findDamagedMetadata(
   for (const group of groups.filter(({ isOnline }) => isOnline)) {
     try {
       const copy = await MetadataCopy.open(group);
-      for (const name of listed.filter((each) => copy.sizes.has(each) && isRead(each))) {
-        const reason = await problemOf(copy, name, packHash);
+      const other = new Set(await otherRecordsIn(copy, { own, packHash }, listed));
+      for (const name of listed.filter((each) => copy.sizes.has(each) && (isRead(each) || other.has(each)))) {
+        const isOther = other.has(name) ? 'it differs from the one of the repository' : undefined;
+        const reason = (await problemOf(copy, name, packHash)) ?? isOther;
         if (reason !== undefined) damaged.push({ group, name, reason });
       }
     } catch (error) {

@@ -24,6 +24,8 @@ export interface PackSurvey {
   readonly packsCopied: readonly CopiedPack[];
   /** Ids of packs that are there and damaged. What the place does not read is in none of these lists. */
   readonly packsDamaged: readonly string[];
+  /** What readable segments say of packs that are damaged or missing, by id. */
+  readonly listedDamaged: ReadonlyMap<string, PackContents>;
   readonly packsMissing: readonly string[];
 }
 
@@ -42,6 +44,7 @@ export async function surveyPacks(
   const segmentsDamaged: string[] = [];
   const kept = new Map<string, PackContents>();
   const copied = new Map<string, CopiedPack>();
+  const listedDamaged = new Map<string, PackContents>();
   /** The judge knows others too: it may have seen an earlier survey. */
   const named = new Set<string>();
   let isSegmentUnread = false;
@@ -56,8 +59,8 @@ export async function surveyPacks(
     let unreadCount = 0;
     for (const pack of packs) {
       named.add(pack.id);
-      if (!(await judge.isWhole(pack))) continue;
-      if (!listing.condemned.packIds.has(pack.id)) sound.push(pack);
+      if (!(await judge.isWhole(pack))) listedDamaged.set(pack.id, pack);
+      else if (!listing.condemned.packIds.has(pack.id)) sound.push(pack);
       else if (judge.isDoubtful(pack.id)) unreadCount += 1;
       else copied.set(pack.id, { pack });
     }
@@ -83,12 +86,9 @@ export async function surveyPacks(
   const present = new Set(listing.packs.keys());
   // Not for deleted snapshots: what only they need is condemned.
   if (isSegmentGone || !opened.state.isComplete) {
-    for (const id of listing.condemned.packIds) {
-      if (named.has(id) || (await repository.packs.sizeOf(id)) === undefined) continue;
+    for await (const [id, pack] of readCondemned(repository, opened, judge, named)) {
       present.add(id);
-      const pack = await judge.readUnindexed(id);
-      if (pack === undefined || judge.isDoubtful(id)) continue;
-      if (hasLiveChunk(pack, opened, judge)) copied.set(id, { pack });
+      if (pack !== undefined && hasLiveChunk(pack, opened, judge)) copied.set(id, { pack });
     }
   }
   return {
@@ -98,7 +98,22 @@ export async function surveyPacks(
     packsCopied: [...copied.values()],
     packsDamaged: judge.badIds.filter((id) => present.has(id)),
     packsMissing: judge.badIds.filter((id) => !present.has(id)),
+    listedDamaged,
   };
+}
+
+/** Reads the condemned packs that exist and that no segment lists. Undefined for one that is not known to be whole. */
+async function* readCondemned(
+  { packs }: Repository,
+  { listing }: OpenedState,
+  judge: PackJudge,
+  named: ReadonlySet<string>,
+): AsyncGenerator<readonly [string, PackContents | undefined]> {
+  for (const id of listing.condemned.packIds) {
+    if (named.has(id) || (await packs.sizeOf(id)) === undefined) continue;
+    const pack = await judge.readUnindexed(id);
+    yield [id, judge.isDoubtful(id) ? undefined : pack];
+  }
 }
 
 /** Reads the whole packs that are not condemned and that no segment lists. `named`: those that one lists. */

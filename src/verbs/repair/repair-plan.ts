@@ -26,7 +26,7 @@ export type RepairAction =
     }
   /**
    * A new segment lists the intact packs, and copies of what is readable in damaged ones and needed of those that are to
-   * go or may be of a newer state. `roomBytes`: what the copies take, at most.
+   * go or may be of a newer state. `roomBytes`: what the copies and that segment take, at most; 0 without copies.
    */
   | {
       readonly kind: 'segment-rebuilt';

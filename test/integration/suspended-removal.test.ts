@@ -134,7 +134,9 @@ test.each([
 // Two things are not among them, since 20,000 schedules without one of them lose nothing: to list the snapshots again, which
 // is a second line of defence behind the renewed lock, and that backups do not rely on condemned packs. A removal takes
 // segments before packs and looks at its lock in between, so a backup that still finds a pack in a segment has stopped it.
-// condemned.test.ts tests both.
+// condemned.test.ts tests both. Nor is among them that a backup looks up its parent: a schedule has so few packs that all of
+// them are among the twelve that are drawn, and the tree above the sources, which the parent has too, is looked up anyway.
+// parent-reliance.test.ts tests it, with more packs.
 describe('a loss is found where', () => {
   // In the suite, from shortly before the first one that shows those which it runs.
   const LOSING = fixedRange(20_000, RUNS_ALL ? 1 : 317);

@@ -1,5 +1,6 @@
 import { BackendError, isAbsent } from '../errors.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME } from '../format/layout.ts';
+import { bothOf } from '../util/map-concurrently.ts';
 import type { Backend } from './backend.ts';
 
 /** Every repository that holds anything has a file in one of these. */
@@ -11,8 +12,8 @@ const CONTENT_DIRECTORIES = ['snapshots', 'deleted', 'index', 'packs', 'quaranti
  */
 export async function repositoryExists(backend: Pick<Backend, 'list' | 'sizeOf'>): Promise<boolean> {
   try {
-    if ((await backend.sizeOf(CONFIG_NAME)) !== undefined) return true;
-    return (await backend.sizeOf(CONFIG_COPY_NAME)) !== undefined && (await holdsAnything(backend));
+    const [config, copy] = await bothOf(backend.sizeOf(CONFIG_NAME), backend.sizeOf(CONFIG_COPY_NAME));
+    return config !== undefined || (copy !== undefined && (await holdsAnything(backend)));
   } catch (error) {
     if (isNothingThere(error)) return false;
     throw error;

@@ -14,6 +14,7 @@ import { encodeConfig, kindOf } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { CopyRules } from '../format/group-list.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, checkpointName, directoriesOf, KEYS_DIRECTORY } from '../format/layout.ts';
+import { bothOf, mapConcurrently } from '../util/map-concurrently.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { acquireLock } from './access.ts';
 import type { AccessOptions } from './access.ts';
@@ -72,12 +73,14 @@ export async function createRepository(access: Omit<AccessOptions, 'mode'>, give
  * @throws RefusedError if there is a repository, or something else
  */
 export async function assertNoRepository(backend: Backend, known?: ReadonlySet<string>): Promise<void> {
+  const vacant = backend.readsAtOnce > 1 ? assertVacant(backend, known) : undefined;
+  vacant?.catch(() => undefined);
   if (await repositoryExists(backend)) {
     throw new RefusedError(`${backend.location} is already a repository`, {
       hint: 'It was not changed. Use it, or choose another place.',
     });
   }
-  await assertVacant(backend, known);
+  await (vacant ?? assertVacant(backend, known));
 }
 
 async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
@@ -109,7 +112,7 @@ async function fill(
   verify: Verify,
 ): Promise<void> {
   // An earlier attempt may have been killed before there was a configuration. Its key opens nothing of this one.
-  const leftovers = [...(await listOptional(backend, KEYS_DIRECTORY)), ...(await listOptional(backend, 'filter'))];
+  const leftovers = (await bothOf(listOptional(backend, KEYS_DIRECTORY), listOptional(backend, 'filter'))).flat();
   const plain = new DurableOrder({ backend, seals: PLAIN });
   await plain.remove([CONFIG_COPY_NAME], verify);
   const setUp =
@@ -117,10 +120,13 @@ async function fill(
       ? { config, seals: PLAIN }
       : await setUpEncryption(plain, { config, password, sharedKeys, verify });
   const order = new DurableOrder({ backend, seals: setUp.seals });
-  await order.keepReserve();
   // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".
   const empty = new FilterState(new LdmFilter(plan));
-  await order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append), verify);
+  const steps = [
+    async () => order.keepReserve(),
+    async () => order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append), verify),
+  ];
+  await mapConcurrently(steps, backend.readsAtOnce, async (step) => step());
   if (groups !== undefined) {
     const { GroupChanges } = await import('./groups/group-changes.ts');
     const { repositoryId, isSingleWriter } = setUp.config;

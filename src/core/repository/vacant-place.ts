@@ -22,6 +22,9 @@ const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, GROUPS_NAME
  * files under its names, so no other files may be among them. `known`: files that may be there, too.
  */
 export async function assertVacant(backend: Backend, known: ReadonlySet<string> = new Set()): Promise<void> {
+  // On another machine, both are asked for at once. What the examination says comes first.
+  const finding = backend.readsAtOnce > 1 ? foreignFile(backend, known) : undefined;
+  finding?.catch(() => undefined);
   const place = await backend.examine();
   if (place?.file !== undefined) {
     const reason = place.file === backend.location ? 'it is a file' : `${place.file} is a file`;
@@ -32,7 +35,8 @@ export async function assertVacant(backend: Backend, known: ReadonlySet<string> 
     throw new RefusedError(`cannot create a repository at ${backend.location}: ${reason}`, { hint: HINT });
   }
   const foreign =
-    place?.names.find((name) => !OWN_NAMES.has(name) && !known.has(name)) ?? (await foreignFile(backend, known));
+    place?.names.find((name) => !OWN_NAMES.has(name) && !known.has(name)) ??
+    (await (finding ?? foreignFile(backend, known)));
   if (foreign === undefined) return;
   // Usually the mount point of a disk.
   const example = `${backend.location.replace(/\/$/, '')}/ldm`;
@@ -43,11 +47,13 @@ export async function assertVacant(backend: Backend, known: ReadonlySet<string> 
 
 async function foreignFile(backend: Backend, known: ReadonlySet<string>): Promise<string | undefined> {
   const list = async (directory: string): ReturnType<typeof listEverything> => listEverything(backend, directory);
+  const measuring = backend.sizeOf(RESERVE_NAME);
+  measuring.catch(() => undefined);
   for await (const [directory, listing] of prefetch(DIRECTORIES, backend.readsAtOnce, list)) {
     for (const { name, isForeign } of await listing) {
       if (!known.has(name) && (isForeign === true || !isOwnName(name) || !LEFT_BY_INIT.has(directory))) return name;
     }
   }
-  const reserveBytes = await backend.sizeOf(RESERVE_NAME);
+  const reserveBytes = await measuring;
   return reserveBytes === undefined || reserveBytes === RESERVE_BYTES ? undefined : RESERVE_NAME;
 }

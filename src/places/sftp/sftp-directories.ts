@@ -118,23 +118,25 @@ const PACK_DIRECTORIES = Array.from({ length: 256 }, (_, byte) => byte.toString(
 /** Creates the directories of a repository, with those of packs: to create one for a pack takes six waits. */
 export async function makeRepository(connection: SftpConnection, top: string, names: readonly string[]): Promise<void> {
   await makeDirectories(connection, top);
-  await makeInner(connection, top, names);
-  if (names.includes('packs')) await makeInner(connection, `${top}/packs`, PACK_DIRECTORIES);
+  const packs = names.includes('packs') ? [PACK_DIRECTORIES.map((name) => `packs/${name}`)] : [];
+  const paths = [names, ...packs].map((all) => all.map((name) => `${top}/${name}`));
+  // Where requests take effect in their order, the directories in a directory can be asked for with it.
+  for (const some of keepsOrder(connection) ? [paths.flat()] : paths) await makeAll(connection, some);
+  await syncAfter(connection, [top, ...packs.map(() => `${top}/packs`)], async () => undefined);
 }
 
-/** Creates directories in one that exists, all at once, and makes their names durable. Accepts what exists. */
-async function makeInner(connection: SftpConnection, outer: string, names: readonly string[]): Promise<void> {
-  const making = names.map(async (name) =>
+/** Creates directories in those that exist, all at once. Accepts what exists. */
+async function makeAll(connection: SftpConnection, paths: readonly string[]): Promise<void> {
+  const making = paths.map(async (path) =>
     connection.request<void>((protocol, done) =>
-      protocol.mkdir(`${outer}/${name}`, { mode: DIRECTORY_MODE }, (error) => done(error, undefined)),
+      protocol.mkdir(path, { mode: DIRECTORY_MODE }, (error) => done(error, undefined)),
     ),
   );
   const outcomes = await Promise.allSettled(making);
   for (const [index, outcome] of outcomes.entries()) {
     // It has no number of its own if something exists already.
-    if (outcome.status === 'rejected') await makeDirectories(connection, `${outer}/${names[index]}`);
+    if (outcome.status === 'rejected') await makeDirectories(connection, paths[index]!);
   }
-  await syncDirectory(connection, outer);
 }
 
 /** Returns the path of the directory that has this name in it. */

@@ -74,6 +74,6 @@ export function countingWaits(file: string): string[] {
 }
 
 /** The command of a server that may have so few files open that it announces hardly any handles. */
-export function narrowServer(): string[] {
-  return ['sh', '-c', 'ulimit -n 8; exec "$0"', server!];
+export function narrowServer(descriptors = 8): string[] {
+  return ['sh', '-c', `ulimit -n ${descriptors}; exec "$0"`, server!];
 }

@@ -40,7 +40,7 @@ interface SftpPlace {
  */
 export class SftpBackend extends FileSystemBackend {
   readonly location: string;
-  override readonly readsAtOnce: number = READS_AT_ONCE;
+  override readsAtOnce: number = READS_AT_ONCE;
   protected override readonly isFar: boolean = true;
   readonly #path: string;
   readonly #session: SftpSession;
@@ -231,6 +231,8 @@ export class SftpBackend extends FileSystemBackend {
   ): Promise<T> {
     try {
       return await this.#session.run(async (connection, isRepeated) => {
+        // Each may need several handles. One at a time would say that this is not another machine.
+        this.readsAtOnce = Math.max(2, Math.min(READS_AT_ONCE, Math.floor(connection.handlesMax / 4)));
         try {
           return await action(connection, isRepeated);
         } catch (error) {

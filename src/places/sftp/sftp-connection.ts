@@ -151,13 +151,14 @@ export class SftpConnection {
     let finish = (): void => undefined;
     try {
       return await new Promise<T>((resolve, reject) => {
+        // First, since what they close may be a handle that this one needs.
+        this.#sendRest();
         this.#waiting.add(reject);
         finish = () => void this.#waiting.delete(reject);
         send(this.#protocol, (error, value) => {
           if (error === undefined || error === null) resolve(value);
           else reject(this.#failureOf(error));
         });
-        this.#sendRest();
       });
     } finally {
       finish();

@@ -74,8 +74,9 @@ export class SftpNaming {
 
   /** Makes the names in directories durable, one directory after the other. */
   async sync(connection: SftpConnection, directories: readonly string[], mayBeAbsent = false): Promise<void> {
-    for (let start = 0; start < directories.length; start += OPENED_MAX) {
-      await this.#sync(connection, directories.slice(start, start + OPENED_MAX), mayBeAbsent);
+    const atOnce = Math.max(1, Math.min(OPENED_MAX, Math.floor(connection.handlesMax / 4)));
+    for (let start = 0; start < directories.length; start += atOnce) {
+      await this.#sync(connection, directories.slice(start, start + atOnce), mayBeAbsent);
     }
   }
 

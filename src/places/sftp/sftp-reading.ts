@@ -2,7 +2,7 @@ import { CorruptDataError } from '../../core/errors.ts';
 import { isOwnDirectory } from '../../core/format/own-names.ts';
 import { AnswersAhead, groupsOf } from '../../core/backend/answers-ahead.ts';
 import type { BackendFile, NextReads } from '../../core/backend/backend.ts';
-import { readAt, readOpened, sizeIn, statusOf } from './sftp-calls.ts';
+import { STATUS, hasStatus, readAt, readOpened, sizeIn, statusOf } from './sftp-calls.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { listInOrder, listTree } from './sftp-listing.ts';
@@ -24,8 +24,13 @@ export class SftpReading {
   readonly #pathOf: (name: string) => string;
   readonly #handles = new ReadHandles();
   readonly #regularNames = new RegularNames();
-  /** Of one connection. Once it is lost, their order is not that of the requests. */
-  readonly #ahead = new AnswersAhead<TreeFile[]>((error) => !(error instanceof SftpStatusError));
+  /**
+   * Of one connection. Once it is lost, their order is not that of the requests. A failure without a number of its own may
+   * only mean that the server has too few handles for all at once.
+   */
+  readonly #ahead = new AnswersAhead<TreeFile[]>(
+    (error) => !(error instanceof SftpStatusError) || hasStatus(error, STATUS.FAILURE),
+  );
 
   /** @param pathOf - returns where the server has a file */
   constructor(location: string, pathOf: (name: string) => string) {

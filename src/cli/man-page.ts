@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { Argument, Command, Option } from 'commander';
 import { summaryOf } from '../console/options/help-footer.ts';
-import { PROGRAM_FOOTER } from './program-help.ts';
+import { PROGRAM_FOOTER, isUsual } from './program-help.ts';
 
 /** Returns the pages of a program and of all its commands, by file name, in the macros of man(7). */
 export function manPagesOf(program: Command, version: string): Map<string, string> {
@@ -36,7 +36,7 @@ function manPage(command: Command, version: string): string {
       inner.flatMap((each) => item(escaped(each.name()), `${summaryOf(each)} See ${pageNameOf(each)}(1).`)),
     ),
     section('Options', help.visibleOptions(command).flatMap(optionLines)),
-    section('Global options', help.visibleGlobalOptions(command).flatMap(optionLines)),
+    section('Global options', globalLines(help.visibleGlobalOptions(command))),
     ...textSections(afterHelpOf(command)),
     section('See also', [seeAlso(command, inner)]),
     '\n',
@@ -64,6 +64,12 @@ function optionLines(option: Option): string[] {
     `\\fB${escaped(option.flags)}\\fR`,
     `${option.description}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`,
   );
+}
+
+/** Every page with all of them would take twice the space. */
+function globalLines(options: readonly Option[]): string[] {
+  if (options.length === 0) return [];
+  return [...options.filter(isUsual).flatMap(optionLines), '.PP', 'See ldm(1) for all others.'];
 }
 
 function item(term: string, description: string): string[] {

@@ -25,7 +25,12 @@ export const PROGRAM_FOOTER: string = formatHelpFooter({ examples: EXAMPLES, exi
 /** Where a column for descriptions would be narrower, they are below what they describe. */
 const DESCRIPTION_COLUMNS_MIN = 20;
 
-/** How commander formats the help of all commands. Man pages and completion do not use this: they have every option. */
+/** Whether every help, and every man page, lists a global option. The page of the program has all of them. */
+export function isUsual({ long }: Option): boolean {
+  return USUAL_OPTIONS.has(long ?? '');
+}
+
+/** How commander formats the help of all commands. Man pages and completion do not use this. */
 export const HELP_FORMAT: Partial<Help> = {
   // Commander does not wrap columns that are narrower than 40, as those of a narrow terminal are.
   minWidthToWrap: DESCRIPTION_COLUMNS_MIN,

@@ -3,6 +3,7 @@ import type { CommandRunner } from '../console/command-runner.ts';
 import { HEADINGS, type Verb } from '../console/verb.ts';
 import { VERBS } from './verbs.ts';
 import { count, durationValue, positiveIntegerValue, sizeValue } from '../console/options/option-values.ts';
+import { s3RetentionValue, s3StorageClassValue } from '../console/options/s3-values.ts';
 import { HELP_FORMAT } from './program-help.ts';
 import { MEMORY_BYTES_MIN } from '../core/util/work-limits.ts';
 import { makeStrict } from './strict-options.ts';
@@ -48,7 +49,37 @@ function defineGlobalOptions(program: Command): void {
       '--lock-wait <duration>',
       'wait this long for a locked repository: 30s, 5m, 1h (LDM_LOCK_WAIT; default: 1m; compact, repair, key passwd, key remove and key rotate: not at all)',
       durationValue,
+    );
+  defineRemoteOptions(program)
+    .option(
+      '--threads <number>',
+      'compute in at most so many threads at once: read, hash, compress, verify (LDM_THREADS; default: one more than cores)',
+      positiveIntegerValue,
     )
+    .option(
+      '--memory <size>',
+      'fit threads, caches and read-ahead into this much memory: 200MiB (LDM_MEMORY; at least 176MiB); not what directories with very many files need',
+      memoryValue,
+    )
+    .option('--no-cache', 'keep no copies of files of repositories on other machines (LDM_NO_CACHE=1); see ldm cache')
+    .option('--no-progress', 'show no progress (LDM_NO_PROGRESS=1)')
+    .option(
+      '--password-file <file>',
+      'take the password of an encrypted repository from this file (LDM_PASSWORD_FILE); default: ask on the terminal',
+    )
+    .option(
+      '--password-command <command>',
+      'take it from what this command prints (LDM_PASSWORD_COMMAND); no shell: quotes work, variables do not',
+    )
+    .option(
+      '--no-encryption',
+      'use a repository that is not encrypted, although the environment or a profile has a password (LDM_NO_ENCRYPTION=1)',
+    );
+}
+
+/** For repositories on other machines. */
+function defineRemoteOptions(program: Command): Command {
+  return program
     .option(
       '--retry-for <duration>',
       'repeat for this long what fails on another machine and may pass: 30s, 5m, 1h (LDM_RETRY_FOR; default: 15m)',
@@ -74,28 +105,14 @@ function defineGlobalOptions(program: Command): void {
       connectionsValue,
     )
     .option(
-      '--threads <number>',
-      'compute in at most so many threads at once: read, hash, compress, verify (LDM_THREADS; default: one more than cores)',
-      positiveIntegerValue,
+      '--s3-retention <days>',
+      'have a bucket with object lock refuse to remove or change what a restore needs, for at least so many days after each backup: 30, or governance:30 (LDM_S3_RETENTION)',
+      s3RetentionValue,
     )
     .option(
-      '--memory <size>',
-      'fit threads, caches and read-ahead into this much memory: 200MiB (LDM_MEMORY; at least 176MiB); not what directories with very many files need',
-      memoryValue,
-    )
-    .option('--no-cache', 'keep no copies of files of repositories on other machines (LDM_NO_CACHE=1); see ldm cache')
-    .option('--no-progress', 'show no progress (LDM_NO_PROGRESS=1)')
-    .option(
-      '--password-file <file>',
-      'take the password of an encrypted repository from this file (LDM_PASSWORD_FILE); default: ask on the terminal',
-    )
-    .option(
-      '--password-command <command>',
-      'take it from what this command prints (LDM_PASSWORD_COMMAND); no shell: quotes work, variables do not',
-    )
-    .option(
-      '--no-encryption',
-      'use a repository that is not encrypted, although the environment or a profile has a password (LDM_NO_ENCRYPTION=1)',
+      '--s3-storage-class <class>',
+      'the storage class of packs from 128 KiB on in a bucket, such as STANDARD_IA (LDM_S3_STORAGE_CLASS)',
+      s3StorageClassValue,
     );
 }
 

@@ -82,6 +82,11 @@ function passwordUnused(error: NoPasswordError, isOption: boolean, isVariable: b
   });
 }
 
+/** Says with `-v` what was done. */
+async function extendRetention({ retention, output, verbosity }: Session): Promise<void> {
+  for (const text of await retention.extend()) if (verbosity > 0 && !output.json) output.remark(text);
+}
+
 async function noCommand(): Promise<never> {
   throw new Error('this program runs no other commands');
 }
@@ -128,6 +133,7 @@ export function createCommandRunner(runCommand: RunCommand = noCommand, changes:
         );
         try {
           runner.exitCode = await handler(session, ...(received as Arguments));
+          await extendRetention(session);
         } catch (error) {
           if (error instanceof NoPasswordError && globals.encryption === false) {
             throw passwordUnused(error, options.encryption === false, given.encryption === false);

@@ -6,6 +6,7 @@ import { escapeForTerminal } from './output/display-path.ts';
 import { hasPassword } from './settings/environment.ts';
 import { NoticePrinter } from './output/notice-printer.ts';
 import type { Output } from './output/output.ts';
+import type { BucketRetention } from './bucket-retention.ts';
 import { createPasswordSource, findPasswordOrigin, fromOptions, wipePasswords } from './password/password-source.ts';
 import type { PasswordOptions, PasswordQuestions, PasswordSurroundings } from './password/password-source.ts';
 import { Places } from './settings/places.ts';
@@ -55,6 +56,8 @@ export interface Session {
   keepStdoutForData(): void;
   /** Call this before the summary; it ends the notices about single files. */
   finishNotices(): void;
+  /** Of what is in buckets. */
+  readonly retention: BucketRetention;
   close(): Promise<void>;
 }
 
@@ -70,10 +73,9 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
   output.addToSummaries(() => places.trafficFields);
   const progress = createProgress();
   const notices = new NoticePrinter(output, options.verbose, settings.repository);
-  const enabled = options.progress && !output.quiet;
-  const mayBeAsked = isSftpPlace(settings.repository);
+  const [enabled, mayBeAsked] = [options.progress && !output.quiet, isSftpPlace(settings.repository)];
   const display = startProgressDisplay({ progress, output, enabled, fps: settings.progressFps, mayBeAsked });
-  const passwordSurroundings: PasswordSurroundings = {
+  const surroundings: PasswordSurroundings = {
     environment: process.env,
     signal: interruptionSignal,
     warn: (message) => warn(output, message),
@@ -91,7 +93,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       memory: memoryOf(settings, output, options.verbose),
       password: isPlain
         ? undefined
-        : createPasswordSource(origin, questionsAbout(settings.repository), passwordSurroundings, hasPassword(options)),
+        : createPasswordSource(origin, questionsAbout(settings.repository), surroundings, hasPassword(options)),
       awaitOutput: () => output.caughtUp(interruptionSignal),
     },
     output,
@@ -103,7 +105,7 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
     newPassword: ({ newPasswordFile, newPasswordCommand }) => {
       const given = { passwordFile: newPasswordFile, passwordCommand: newPasswordCommand };
       const questions = { ...questionsAbout(settings.repository), advice: 'give-new-password' } as const;
-      return createPasswordSource(fromOptions(given, '--new-'), questions, passwordSurroundings);
+      return createPasswordSource(fromOptions(given, '--new-'), questions, surroundings);
     },
     openOther: async (place, passwordOptions, prefix) => {
       assertPlainHasNoPassword(passwordOptions.isPlain === true, passwordOptions, prefix);
@@ -111,16 +113,17 @@ export async function openSession(options: GlobalOptions, settings: Settings, ou
       if (passwordOptions.isPlain === true) return { backend: other, password: undefined };
       const own = fromOptions(passwordOptions, prefix);
       const questions = questionsAbout(other.location);
-      const password = createPasswordSource(own ?? origin, questions, passwordSurroundings, own !== undefined);
+      const password = createPasswordSource(own ?? origin, questions, surroundings, own !== undefined);
       return { backend: other, password };
     },
     realmPassword: (file, passwordOptions, prefix) =>
-      createPasswordSource(fromOptions(passwordOptions, prefix), realmQuestions(file, prefix), passwordSurroundings),
+      createPasswordSource(fromOptions(passwordOptions, prefix), realmQuestions(file, prefix), surroundings),
     endProgress: () => display.stop(),
     keepStdoutForData: () => {
       if (output.json || process.stdout.isTTY) display.stop();
     },
     finishNotices: () => notices.finish(),
+    retention: places.retention,
     close: async () => {
       display.stop();
       notices.finish();

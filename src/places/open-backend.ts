@@ -6,6 +6,7 @@ import { isSftpPlace, parseSftpPlace } from './place.ts';
 import type { SftpAddress } from './place.ts';
 import { isRclonePlace, parseRclonePlace } from './rclone/rclone-place.ts';
 import { isS3Place, parseS3Place } from './s3/s3-place.ts';
+import type { S3Writes } from './s3/s3-writes.ts';
 
 /** How to use another machine. */
 export interface RemoteOptions {
@@ -13,6 +14,8 @@ export interface RemoteOptions {
   readonly sshCommand?: readonly string[] | undefined;
   /** The program instead of `rclone`, with arguments before those of ldm. */
   readonly rcloneCommand?: readonly string[] | undefined;
+  /** How objects are written to a bucket. */
+  readonly s3Writes?: S3Writes | undefined;
   /** For how long what fails is repeated, if it may pass. Default: 15 minutes. */
   readonly retryForMs?: number | undefined;
   /** Bytes per second, for all places that are opened with them together. Default: no limits. */
@@ -27,7 +30,7 @@ export interface RemoteOptions {
   readonly onTrouble?: ((reason: string) => void) | undefined;
 }
 
-const RETRY_FOR_MS = 15 * 60 * 1000;
+export const RETRY_FOR_MS: number = 15 * 60 * 1000;
 /** Notices after a minute that the other machine is gone. Without them, a dead connection hangs for hours. */
 const KEEP_ALIVE = ['-o', 'ServerAliveInterval=15', '-o', 'ServerAliveCountMax=4'];
 /**
@@ -62,14 +65,14 @@ async function openRemote(place: string, options: RemoteOptions): Promise<Backen
 
 async function openS3(
   place: string,
-  { retryForMs = RETRY_FOR_MS, signal, onTrouble }: RemoteOptions,
+  { s3Writes, retryForMs = RETRY_FOR_MS, signal, onTrouble }: RemoteOptions,
 ): Promise<Backend> {
   const address = parseS3Place(place);
   const [{ openS3Store }, { ObjectBackend }] = await Promise.all([
     import('./s3/open-s3.ts'),
     import('./objects/object-backend.ts'),
   ]);
-  return new ObjectBackend(place, openS3Store(address, process.env), { retryForMs, signal, onTrouble });
+  return new ObjectBackend(place, openS3Store(address, process.env, s3Writes), { retryForMs, signal, onTrouble });
 }
 
 async function openRclone(

@@ -71,6 +71,8 @@ function resealRows({ reseal, dryRun }: CompactResult): string[][] {
 export function describeReclaimed(result: CompactResult): string {
   // The new checkpoint may be larger than the reclaimed space.
   const bytes = formatBytes(Math.max(0, result.reclaimedBytes));
+  if (result.keepsRemoved && result.reclaimedBytes > 0)
+    return `${bytes}, which the bucket keeps as old versions${describeRemaining(result)}`;
   return `${bytes} returned to the file system${describeRemaining(result)}`;
 }
 
@@ -97,6 +99,7 @@ export function compactFields(result: CompactResult): Record<string, unknown> {
     bytes_before: result.bytesBefore,
     bytes_after: result.bytesAfter,
     reclaimed_bytes: result.reclaimedBytes,
+    ...(result.keepsRemoved ? { keeps_removed: true } : {}),
     dead_bytes_remaining: result.deadBytesRemaining,
     unindexed: unindexedFields(result),
     copies: copiesFields(result),

@@ -1,14 +1,17 @@
 import type { Backend, Traffic } from '../../core/backend/backend.ts';
-import { openBackend } from '../../places/open-backend.ts';
 import type { RemoteOptions } from '../../places/open-backend.ts';
 import type { TransferLimits } from '../../places/remote/rate-limiter.ts';
+import { openBackend } from '../../places/open-backend.ts';
 import type { Settings } from './settings.ts';
+import { BucketRetention } from '../bucket-retention.ts';
 import { interruptionSignal } from '../signals.ts';
 
 const GROUP_RETRY_MS = 60_000;
 
 /** Opens the places of repositories and groups with the settings of a command, and counts what is asked of them. */
 export class Places {
+  /** Of what this command, and others, have written to buckets. */
+  readonly retention: BucketRetention;
   readonly #settings: Settings;
   readonly #warn: (message: string) => void;
   readonly #repositories: Backend[] = [];
@@ -19,6 +22,7 @@ export class Places {
 
   constructor(settings: Settings, warn: (message: string) => void) {
     this.#settings = settings;
+    this.retention = new BucketRetention(settings, async (place) => this.#remoteOptions(place));
     this.#warn = warn;
   }
 
@@ -55,14 +59,16 @@ export class Places {
   }
 
   async #remoteOptions(place: string): Promise<RemoteOptions> {
-    const { sshCommand, rcloneCommand, retryForMs, connections, uploadLimit, downloadLimit } = this.#settings;
+    const { sshCommand, rcloneCommand, retryForMs, connections } = this.#settings;
+    const s3Writes = { ...this.#settings.s3Writes, onRetained: () => this.retention.add(place) };
+    const { uploadLimit, downloadLimit } = this.#settings;
     const signal = interruptionSignal;
     if (uploadLimit !== undefined || downloadLimit !== undefined) {
       const { transferLimits } = await import('../../places/remote/rate-limiter.ts');
       this.#limits ??= transferLimits({ uploadLimit, downloadLimit, signal });
     }
     const onTrouble = (reason: string): void => this.#warn(`repository ${place}: repeated after: ${reason}`);
-    return { sshCommand, rcloneCommand, retryForMs, connections, limits: this.#limits, signal, onTrouble };
+    return { sshCommand, rcloneCommand, s3Writes, retryForMs, connections, limits: this.#limits, signal, onTrouble };
   }
 
   get #cache(): RemoteOptions['cache'] {

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { formatSftpPlace, isSftpPlace, parseSftpPlace } from '../../places/place.ts';
 import { formatRclonePlace, isRclonePlace, parseRclonePlace } from '../../places/rclone/rclone-place.ts';
 import { formatS3Place, isS3Place, parseS3Place } from '../../places/s3/s3-place.ts';
+import type { S3Writes } from '../../places/s3/s3-writes.ts';
 import { UsageError } from '../../core/errors.ts';
 import { readProgressFps } from './environment.ts';
 import { expandHome } from '../input/paths.ts';
@@ -34,6 +35,8 @@ export interface Settings {
   readonly downloadLimit: number | undefined;
   /** Requests to another machine under way at once; undefined for the default. */
   readonly connections: number | undefined;
+  /** How what is written to a bucket is kept. */
+  readonly s3Writes: S3Writes;
   /** How much of this machine to use. */
   readonly limits: WorkLimits;
   /** Where this machine keeps copies of files of repositories on other machines; undefined for none. */
@@ -44,6 +47,8 @@ export interface Settings {
   readonly memoryDirectory: string | undefined;
   /** The same about their last checks. */
   readonly checksDirectory: string | undefined;
+  /** The same about when the retention of buckets was extended. */
+  readonly retentionDirectory: string | undefined;
 }
 
 /** `options`: from the command line, the environment and the profile. */
@@ -61,11 +66,13 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
     uploadLimit: options.limitUpload,
     downloadLimit: options.limitDownload,
     connections: options.connections,
+    s3Writes: { retention: options.s3Retention, storageClass: options.s3StorageClass },
     limits: { threads: options.threads, memoryBytes: options.memory },
     cacheDirectory: options.cache !== false ? cacheDirectory(environment) : undefined,
     progressFps: readProgressFps(environment),
     memoryDirectory: state === undefined ? undefined : join(state, 'ldm', 'repositories'),
     checksDirectory: checksDirectoryOf(environment),
+    retentionDirectory: state === undefined ? undefined : join(state, 'ldm', 'retention'),
   };
 }
 

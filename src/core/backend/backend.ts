@@ -46,6 +46,12 @@ export interface Traffic {
   readonly downloadedBytes: number;
 }
 
+/** What a place keeps of files that were replaced or removed. */
+export interface OldVersions {
+  readonly count: number;
+  readonly bytes: number;
+}
+
 /** Throws if the next step must not be done, for example because the lock of this process is gone. */
 export type Verify = () => Promise<void>;
 
@@ -144,6 +150,13 @@ interface Capabilities {
   readonly packsAtOnce?: number | undefined;
   /** Whether the other machine has said that it lets nothing be removed or changed. Known after the first request. */
   readonly isAppendOnly?: boolean | undefined;
+  /** Whether the place has shown that it keeps what is removed, as an old version. Known after the first request that writes. */
+  readonly keepsRemoved?: boolean | undefined;
+  /**
+   * Returns what the place keeps of files that were replaced or removed: undefined if it is not known to keep any,
+   * `unknown` if it does not say how much.
+   */
+  oldVersions?(): Promise<OldVersions | 'unknown' | undefined>;
   /** How much later it is at the place, in ms, as its answers have shown. Asks nothing; undefined if it is not known. */
   clockAheadMs?(): number | undefined;
 }

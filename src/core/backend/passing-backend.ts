@@ -1,4 +1,4 @@
-import type { Backend, BackendFile, NextReads, Place, StagedFile, Verify } from './backend.ts';
+import type { Backend, BackendFile, NextReads, OldVersions, Place, StagedFile, Verify } from './backend.ts';
 
 /** Passes everything on to another backend. A subclass changes some of it. */
 export abstract class PassingBackend implements Backend {
@@ -18,6 +18,14 @@ export abstract class PassingBackend implements Backend {
 
   get isAppendOnly(): boolean | undefined {
     return this.#inner.isAppendOnly;
+  }
+
+  get keepsRemoved(): boolean | undefined {
+    return this.#inner.keepsRemoved;
+  }
+
+  async oldVersions(): Promise<OldVersions | 'unknown' | undefined> {
+    return await this.#inner.oldVersions?.();
   }
 
   clockAheadMs(): number | undefined {

@@ -1,4 +1,4 @@
-import type { Backend, BackendFile, ListedName, Place, StagedFile, Verify } from '../backend/backend.ts';
+import type { Backend, BackendFile, ListedName, OldVersions, Place, StagedFile, Verify } from '../backend/backend.ts';
 import { isAbsent } from '../errors.ts';
 import type { Group } from './group.ts';
 import { PackPlacer } from './pack-placer.ts';
@@ -53,6 +53,23 @@ export class GroupedBackend implements Backend {
 
   get isAppendOnly(): boolean | undefined {
     return this.#metadata.isAppendOnly;
+  }
+
+  get keepsRemoved(): boolean {
+    return [this.#metadata, ...this.groups.map(({ backend }) => backend)].some((backend) => backend.keepsRemoved);
+  }
+
+  /** Without those in groups that are offline. */
+  async oldVersions(): Promise<OldVersions | 'unknown' | undefined> {
+    const own = await this.#metadata.oldVersions?.();
+    const all = [
+      own,
+      ...(await this.#packs.inEachOnline(async (group) => group.run(async (backend) => backend.oldVersions?.()))),
+    ];
+    if (all.includes('unknown')) return 'unknown';
+    const known = all.filter((each) => each !== undefined && each !== 'unknown');
+    if (known.length === 0) return undefined;
+    return known.reduce((sum, { count, bytes }) => ({ count: sum.count + count, bytes: sum.bytes + bytes }));
   }
 
   /** Without that of the groups: who opens their places counts it. */

@@ -50,6 +50,8 @@ export interface CompactResult {
   readonly bytesAfter: number;
   /** Space returned to the file system; estimated for a dry run. Negative if a new checkpoint takes more than that. */
   readonly reclaimedBytes: number;
+  /** Whether the place keeps it as old versions. */
+  readonly keepsRemoved: boolean;
   readonly deadBytesRemaining: number;
   /** Missing if there are none. */
   readonly staying?: StayingPacks;
@@ -78,8 +80,7 @@ export async function compact(context: OperationContext, options: CompactOptions
   return await withRepository(context, 'exclusive', async (repository) => {
     if (options.dryRun !== true) await deleteExpired(context, repository);
     const first = await planRound(context, repository, options);
-    const { listing } = first.opened;
-    const { staying } = first;
+    const [listing, staying] = [first.opened.listing, first.staying];
     if (staying !== undefined) context.onNotice?.({ kind: 'unindexed-packs-stay', ...staying });
     const isDryRun = options.dryRun === true;
     const { sizeBytes: bytesBefore } = await repository.files.measure();
@@ -115,6 +116,7 @@ export async function compact(context: OperationContext, options: CompactOptions
       bytesAfter,
       // New copies take space, but do not reduce what was reclaimed.
       reclaimedBytes: bytesBefore - bytesAfter + (isDryRun ? 0 : (copies?.bytesCopied ?? 0)),
+      keepsRemoved: repository.files.past.keepsRemoved === true,
       ...(copies === undefined ? {} : { copies }),
       deadBytesRemaining: plans.at(-1)!.deadBytesRemaining,
       ...(staying === undefined ? {} : { staying }),
@@ -139,9 +141,7 @@ function countDead({ removed, rewritten }: CompactionPlan): number {
   return sum([...removed, ...rewritten].map(({ pack, liveCount }) => pack.chunkCount - liveCount));
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** A plan, and the state on which it is based. */
 interface Round {

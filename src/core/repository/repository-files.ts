@@ -1,5 +1,4 @@
-import type { Backend } from '../backend/backend.ts';
-import type { BackendFile } from '../backend/backend.ts';
+import type { Backend, BackendFile } from '../backend/backend.ts';
 import { isNothingThere } from '../backend/repository-exists.ts';
 import { readSurely } from '../backend/sure-reading.ts';
 import { EPOCH_HEADER_BYTES, epochOfHeader } from '../crypto/envelope.ts';
@@ -35,11 +34,14 @@ import type { ReadSnapshots, ReadSnapshotsOptions } from './read-snapshots.ts';
 /** Reads the small files of a repository, and lists what exists. */
 export class RepositoryFiles {
   readonly #place: FilePlace & { readonly config: RepositoryConfig };
+  /** What the place keeps of files that were removed or replaced. */
+  readonly past: Pick<Backend, 'keepsRemoved' | 'oldVersions'>;
   readonly #repositoryId: string;
   readonly #kind: RepositoryKind;
 
   constructor(place: FilePlace & { readonly config: RepositoryConfig }) {
     this.#place = place;
+    this.past = place.backend;
     this.#repositoryId = place.config.repositoryId;
     this.#kind = kindOf(place.config);
   }

@@ -49,6 +49,14 @@ export class ObjectBackend implements Backend {
     return this.#store.clockAheadMs?.();
   }
 
+  get keepsRemoved(): boolean | undefined {
+    return this.#store.keepsRemoved;
+  }
+
+  async oldVersions(): ReturnType<NonNullable<Backend['oldVersions']>> {
+    return await this.#requests.run('list', '', async () => this.#store.oldVersions?.());
+  }
+
   async examine(): Promise<Place> {
     const names = await this.#requests.run('list', '', async () => this.#store.children(''));
     this.#wasVacant = names.length === 0;
@@ -56,6 +64,7 @@ export class ObjectBackend implements Backend {
   }
 
   async prepare(_directories: readonly string[] = [], isSingleWriter = false): Promise<void> {
+    await this.#requests.run('list', '', async () => this.#store.assertReady?.());
     await assertUsable(this.#store, this.#requests, isSingleWriter);
     this.#knownUntilMs = Infinity;
   }
@@ -98,9 +107,8 @@ export class ObjectBackend implements Backend {
   }
 
   /**
-   * One request for each name, also for thousands: a listing may lag behind, and callers ask by name because of that. An
-   * unchanged backup that relies on 1,000 packs makes 1,041 requests, not 39. Where an upload has failed, that is the
-   * reason, not that the file is missing.
+   * One request for each name, also for thousands: a listing may lag behind, and callers ask by name because of that. Where
+   * an upload has failed, that is the reason, not that the file is missing.
    */
   async sizesOf(names: readonly string[]): Promise<Map<string, number>> {
     await this.#uploads.barrier();
@@ -221,10 +229,7 @@ export class ObjectBackend implements Backend {
     await this.#store.close();
   }
 
-  /**
-   * Packs are written while the caller goes on, because over a slow line the answers take long and there are many. The
-   * next barrier waits for them, and fails if one of them has failed.
-   */
+  /** Packs are written while the caller goes on. The next barrier waits for them, and fails if one of them has failed. */
   async #publish(bytes: Uint8Array, { name, verify, isNew = false }: Publication): Promise<void> {
     assertInside(name);
     await verify?.();

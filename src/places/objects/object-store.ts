@@ -1,3 +1,4 @@
+import type { OldVersions } from '../../core/backend/backend.ts';
 import type { BackendErrorKind } from '../../core/errors.ts';
 
 /** An object in a store. */
@@ -31,8 +32,12 @@ export interface ObjectStore {
    * write at a time.
    */
   readonly isShared: boolean;
-  /** As in `Backend`. */
+  /** These three as in `Backend`. */
   clockAheadMs?(): number | undefined;
+  readonly keepsRemoved?: boolean | undefined;
+  oldVersions?(): Promise<OldVersions | 'unknown' | undefined>;
+  /** Fails if the store cannot do what the user wants of it. */
+  assertReady?(): Promise<void>;
   /** How many requests are worth having under way at once. */
   readonly requestsAtOnce: number;
 

@@ -1,3 +1,4 @@
+import type { OldVersions } from '../../core/backend/backend.ts';
 import type { BackendErrorKind } from '../../core/errors.ts';
 import { StoreError } from '../objects/object-store.ts';
 import type { StoredObject } from '../objects/object-store.ts';
@@ -33,6 +34,7 @@ const HINTS: Readonly<Record<string, string>> = {
   AccessDenied: 'These keys may not do that: check the policy of the bucket and of the user.',
   ExpiredToken: 'The temporary keys have expired: get new ones.',
   InvalidAccessKeyId: KEYS_HINT,
+  InvalidObjectState: 'It is in an archive: restore it to the bucket with the tools of the provider, then try again.',
   SignatureDoesNotMatch: KEYS_HINT,
   NoSuchBucket: 'Create the bucket first, or correct its name.',
   QuotaExceeded: 'Delete snapshots or get a larger quota, then run the command again.',
@@ -49,17 +51,18 @@ export function errorCodeOf(answer: S3Answer): string | undefined {
   return elementOf(textOf(answer), 'Code');
 }
 
-/** Returns the error for an answer that is not a success. */
-export function answerError(answer: S3Answer): StoreError {
+/** Returns the error for an answer that is not a success. `advice`: what to do if there is nothing better to say. */
+export function answerError(answer: S3Answer, advice?: string): StoreError {
   const { status } = answer;
-  const code = errorCodeOf(answer);
+  // The answer to HEAD has no code.
+  const code = errorCodeOf(answer) ?? (status === 403 ? 'AccessDenied' : undefined);
   const message = elementOf(textOf(answer), 'Message');
   const words = [code ?? `HTTP status ${status}`, ...(message === undefined || message === '' ? [] : [message])];
   const kind =
     KINDS[code ?? ''] ??
     (isFull(code, message) ? 'full' : undefined) ??
     (code === 'NoSuchBucket' ? 'other' : kindOfStatus(status));
-  const hint = HINTS[kind === 'full' ? 'QuotaExceeded' : (code ?? '')];
+  const hint = HINTS[kind === 'full' ? 'QuotaExceeded' : (code ?? '')] ?? advice;
   return new StoreError(words.join(': '), { kind, isAnswer: true, hint });
 }
 
@@ -111,6 +114,31 @@ export function parseList(answer: S3Answer): ListPage {
     throw new StoreError('a list of objects does not say where it continues', { kind: 'other', isAnswer: true });
   }
   return { objects, prefixes, continuation };
+}
+
+/** One page of the versions of objects. */
+export interface VersionsPage {
+  readonly old: OldVersions;
+  /** What the next page is asked with; undefined after the last one. */
+  readonly next: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Reads an answer to ListObjectVersions.
+ * @throws StoreError if it is something else
+ */
+export function parseVersions(answer: S3Answer): VersionsPage {
+  const xml = textOf(answer);
+  // Ceph has another name for it than Amazon.
+  if (!/<List(?:Versions|VersionsResult|VersionResult)[\s>]/.test(xml)) throw damagedList();
+  const sizes = blocksOf(xml, 'Version')
+    .filter((block) => elementOf(block, 'IsLatest') !== 'true')
+    .map((block) => sizeOf(elementOf(block, 'Size')));
+  const old = { count: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+  if (elementOf(xml, 'IsTruncated') !== 'true') return { old, next: undefined };
+  const [key, version] = [elementOf(xml, 'NextKeyMarker'), elementOf(xml, 'NextVersionIdMarker')];
+  if (key === undefined) throw damagedList();
+  return { old, next: { 'key-marker': key, ...(version === undefined ? {} : { 'version-id-marker': version }) } };
 }
 
 function sizeOf(text: string | undefined): number {

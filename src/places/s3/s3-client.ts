@@ -7,6 +7,7 @@ import type { CredentialSource } from './credentials.ts';
 import { errorCodeOf, elementOf } from './s3-answer.ts';
 import type { S3Answer, S3Connection } from './s3-connection.ts';
 import type { S3Address } from './s3-place.ts';
+import { digestHeader } from './s3-writes.ts';
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
@@ -37,6 +38,8 @@ export class S3Client {
   /** How much later it is at the server. */
   #skewMs = 0;
   #clockAheadMs: number | undefined;
+  /** Whether the server has demanded it: the bucket gives what is written a retention. */
+  #sendsMd5 = false;
 
   constructor(settings: S3Settings, connection: S3Connection, credentials: CredentialSource) {
     this.#settings = settings;
@@ -85,6 +88,7 @@ export class S3Client {
         headers: {
           ...headers,
           ...(method === 'PUT' ? { 'Content-Length': String(body?.length ?? 0) } : {}),
+          ...(method === 'PUT' && this.#sendsMd5 ? digestHeader(body ?? new Uint8Array(0)) : {}),
           'X-Amz-Content-Sha256': createHash('sha256')
             .update(body ?? '')
             .digest('hex'),
@@ -112,6 +116,7 @@ export class S3Client {
       this.#skewMs = serverMs - (performance.timeOrigin + performance.now());
       return true;
     }
+    if (!this.#sendsMd5 && answer.status === 400 && demandsMd5(answer)) return (this.#sendsMd5 = true);
     return this.#goToRegion(answer);
   }
 
@@ -126,6 +131,11 @@ export class S3Client {
     }
     return true;
   }
+}
+
+/** `Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters` */
+function demandsMd5({ body }: S3Answer): boolean {
+  return /content-md5/i.test(elementOf(Buffer.from(body).toString('utf8'), 'Message') ?? '');
 }
 
 export function isAmazonHost(host: string): boolean {

@@ -1,12 +1,23 @@
+import { wallClockMs } from '../../core/util/clock.ts';
 import { StoreError } from '../objects/object-store.ts';
 import type { ObjectStatus, ObjectStore, PutOptions, StoredObject } from '../objects/object-store.ts';
-import { answerError, errorCodeOf, parseList } from './s3-answer.ts';
-import type { ListPage } from './s3-answer.ts';
+import type { OldVersions } from '../../core/backend/backend.ts';
+import { answerError, errorCodeOf, parseList, parseVersions } from './s3-answer.ts';
+import type { ListPage, VersionsPage } from './s3-answer.ts';
 import type { S3Client, S3Request } from './s3-client.ts';
 import type { S3Answer } from './s3-connection.ts';
+import { digestHeader, headersFor, retentionXml } from './s3-writes.ts';
+import type { S3Writes } from './s3-writes.ts';
 
 const REQUESTS_AT_ONCE = 16;
 const PAGE_KEYS = '1000';
+const NO_OBJECT_LOCK = 'A retention needs a bucket with object lock.';
+
+/** Until when an object cannot be removed. */
+interface ObjectRetention {
+  readonly mode?: string;
+  readonly untilMs?: number;
+}
 
 /** A bucket of a server that speaks S3, below a prefix. Every object is written by one PUT, never in parts. */
 export class S3Store implements ObjectStore {
@@ -16,9 +27,14 @@ export class S3Store implements ObjectStore {
   /** Whether the server accepts requests with conditions. A repository on one that does not is known to have one writer. */
   #isShared = true;
 
+  readonly #writes: S3Writes;
+  /** Whether an answer has named a version of an object, so that what is replaced or removed stays as an old one. */
+  #keepsRemoved = false;
+
   /** @param prefix - as in `S3Address` */
-  constructor(client: S3Client, prefix: string) {
+  constructor(client: S3Client, prefix: string, writes: S3Writes = {}) {
     this.#client = client;
+    this.#writes = writes;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
   }
 
@@ -26,14 +42,31 @@ export class S3Store implements ObjectStore {
     return this.#client.clockAheadMs;
   }
 
+  /** The time of the server, as far as it is known: retentions are compared with it. */
+  nowMs(): number {
+    return wallClockMs() + (this.#client.clockAheadMs ?? 0);
+  }
+
+  get keepsRemoved(): boolean {
+    return this.#keepsRemoved;
+  }
+
   get isShared(): boolean {
     return this.#isShared;
   }
 
+  /** If the keys may not ask, the first object that is retained shows it. */
+  async assertReady(): Promise<void> {
+    if (this.#writes.retention === undefined) return;
+    const answer = await this.#client.send({ method: 'GET', query: { 'object-lock': '' } });
+    if (answer.status === 404) throw answerError(answer, NO_OBJECT_LOCK);
+  }
+
   async put(key: string, bytes: Uint8Array, { ifAbsent = false }: PutOptions = {}): Promise<void> {
-    const request = { method: 'PUT', key: this.#prefix + key, body: bytes } as const;
+    const headers = headersFor(key, bytes, { ...this.#writes, nowMs: this.nowMs() });
+    const request = { method: 'PUT', key: this.#prefix + key, body: bytes, headers } as const;
     if (!ifAbsent || !this.#isShared) return void (await this.#send(request));
-    const answer = await this.#sendUnless({ ...request, headers: { 'If-None-Match': '*' } }, [501]);
+    const answer = await this.#sendUnless({ ...request, headers: { ...headers, 'If-None-Match': '*' } }, [501]);
     if (answer !== undefined) return;
     this.#isShared = false;
     if ((await this.head(key)) !== undefined) throw new StoreError('it exists', { kind: 'exists', isAnswer: true });
@@ -86,6 +119,22 @@ export class S3Store implements ObjectStore {
     return { sizeBytes, version: etag?.replace(/^W\//, '').replaceAll('"', '') };
   }
 
+  /** Returns undefined if there is no such object, and an empty record if it is not retained. */
+  async retentionOf(key: string): Promise<ObjectRetention | undefined> {
+    const answer = await this.#sendUnless({ method: 'HEAD', key: this.#prefix + key }, [404]);
+    if (answer === undefined) return undefined;
+    const mode = answer.headers['x-amz-object-lock-mode'];
+    const untilMs = Date.parse(String(answer.headers['x-amz-object-lock-retain-until-date']));
+    return typeof mode === 'string' && !Number.isNaN(untilMs) ? { mode, untilMs } : {};
+  }
+
+  /** Does nothing if the object was removed meanwhile. */
+  async retain(key: string, mode: string, untilMs: number): Promise<void> {
+    const body = retentionXml(mode, untilMs);
+    const request = { method: 'PUT', key: this.#prefix + key, query: { retention: '' }, body } as const;
+    await this.#sendUnless({ ...request, headers: digestHeader(body) }, [404, 405]);
+  }
+
   async remove(key: string): Promise<void> {
     await this.#sendUnless({ method: 'DELETE', key: this.#prefix + key }, [404]);
   }
@@ -115,6 +164,23 @@ export class S3Store implements ObjectStore {
     return keys.map((key) => key.slice(startLength).replace(/\/$/, '')).filter((name) => name !== '');
   }
 
+  /** Asks nothing of a bucket without versions. */
+  async oldVersions(): Promise<OldVersions | 'unknown' | undefined> {
+    if (!this.#keepsRemoved) return undefined;
+    let [count, bytes] = [0, 0];
+    let page: VersionsPage | undefined;
+    do {
+      const query = { versions: '', 'max-keys': PAGE_KEYS, prefix: this.#prefix, ...page?.next };
+      const answer = await this.#client.send({ method: 'GET', query });
+      if (answer.status === 403) return 'unknown';
+      if (answer.status !== 200) throw answerError(answer);
+      page = parseVersions(answer);
+      count += page.old.count;
+      bytes += page.old.bytes;
+    } while (page.next !== undefined);
+    return { count, bytes };
+  }
+
   async close(): Promise<void> {
     this.#client.close();
   }
@@ -142,12 +208,28 @@ export class S3Store implements ObjectStore {
 
   /** Returns undefined for an answer with one of these statuses. */
   async #sendUnless(request: S3Request, statuses: readonly number[]): Promise<S3Answer | undefined> {
-    return this.#accept(await this.#client.send(request), statuses);
+    const answer = await this.#client.send(request);
+    if (answer.status === 200 && request.headers?.['x-amz-object-lock-mode'] !== undefined) this.#writes.onRetained?.();
+    // `null` is the version of an object from before the bucket had versions, or while they are suspended.
+    const { 'x-amz-version-id': version } = answer.headers;
+    if (request.method === 'PUT' || request.method === 'DELETE')
+      this.#keepsRemoved ||= version !== undefined && version !== 'null';
+    return this.#accept(answer, statuses, adviceFor(answer, request.headers));
   }
 
-  #accept(answer: S3Answer, statuses: readonly number[]): S3Answer | undefined {
+  #accept(answer: S3Answer, statuses: readonly number[], advice?: string): S3Answer | undefined {
     if (answer.status >= 200 && answer.status < 300) return answer;
     if (statuses.includes(answer.status) && errorCodeOf(answer) !== 'NoSuchBucket') return undefined;
-    throw answerError(answer);
+    throw answerError(answer, advice);
   }
+}
+
+/** A bucket can lack what a header asks for, which few servers say. */
+function adviceFor({ status }: S3Answer, headers: S3Request['headers'] = {}): string | undefined {
+  if (status !== 400) return undefined;
+  const reasons = [
+    ...('x-amz-object-lock-mode' in headers ? [NO_OBJECT_LOCK] : []),
+    ...('x-amz-storage-class' in headers ? ['Perhaps the server has no such storage class.'] : []),
+  ];
+  return reasons.length === 0 ? undefined : reasons.join(' ');
 }

@@ -102,10 +102,16 @@ function describeSpace(stats: StatsResult, isVerbose: boolean): string {
     ['packs', `${formatBytes(packs.bytes)} in ${countNoun(packs.count, 'pack')} (${kinds})`],
     ['repository', `${formatBytes(stats.repositoryBytes)} on disk`],
   ];
+  if (stats.oldVersions !== undefined) rows.push(['old versions', describeOldVersions(stats.oldVersions)]);
   if (isVerbose || packs.unreferencedCount > 0) rows.push(['unreferenced', countNoun(packs.unreferencedCount, 'pack')]);
   if (isVerbose) rows.push(['segments', formatCount(stats.segmentsCount)]);
   if (stats.realmId !== undefined) rows.push(['realm', isVerbose ? stats.realmId : stats.realmId.slice(0, 10)]);
   return formatSection('Space', rows);
+}
+
+function describeOldVersions(old: NonNullable<StatsResult['oldVersions']>): string {
+  if (old === 'unknown') return 'unknown: these keys may not list them';
+  return `${formatBytes(old.bytes)} in ${countNoun(old.count, 'object')} that the bucket keeps besides`;
 }
 
 function describeHeld({ holdCount, storedBytes }: HeldFor): string {
@@ -181,6 +187,9 @@ function statsFields(stats: StatsResult): Record<string, unknown> {
     ...(stats.borrowedBytes === 0 ? {} : { borrowed_bytes: stats.borrowedBytes }),
     ...(stats.heldFor.length === 0 ? {} : { held_for: stats.heldFor.map((held) => heldFields(held)) }),
     repository_bytes: stats.repositoryBytes,
+    ...(stats.oldVersions === undefined
+      ? {}
+      : { old_versions: stats.oldVersions === 'unknown' ? null : stats.oldVersions }),
     dedup_ratio: stats.dedupRatio,
     compression_ratio: stats.compressionRatio,
     ...(byFile === undefined

@@ -38,6 +38,8 @@ export interface StatsResult {
   readonly heldFor: readonly HeldFor[];
   /** The total size of all files of the repository. */
   readonly repositoryBytes: number;
+  /** What the place keeps of files that were removed or replaced. Missing if it is not known to keep any. */
+  readonly oldVersions?: NonNullable<Awaited<ReturnType<NonNullable<RepositoryFiles['past']['oldVersions']>>>>;
   /** `logicalBytes` divided by `uniqueBytes`. */
   readonly dedupRatio: number;
   /** `uniqueBytes` without `borrowedBytes` plus `treeBytes`, divided by `storedBytes`. */
@@ -108,6 +110,7 @@ export async function collectStats(context: OperationContext, options: StatsOpti
     const unique = sumChunks(state);
     if (byFile) beginPhase(context.progress, 'reading trees');
     const files = byFile ? await measureDistinctFiles(opened, new Pacer(context)) : undefined;
+    const oldVersions = await repository.files.past.oldVersions?.();
     return {
       snapshotsCount: listing.snapshotIds.length - hiddenCount,
       deletedSnapshotsCount: deleted.length,
@@ -115,6 +118,7 @@ export async function collectStats(context: OperationContext, options: StatsOpti
       ...unique,
       heldFor: await measureHeld(opened, current),
       repositoryBytes: (await repository.files.measure()).sizeBytes,
+      ...(oldVersions === undefined ? {} : { oldVersions }),
       dedupRatio: ratio(logical.logicalBytes, unique.uniqueBytes),
       compressionRatio: ratio(unique.uniqueBytes - unique.borrowedBytes + unique.treeBytes, unique.storedBytes),
       ...(files === undefined ? {} : { byFile: describeFiles(files, logical.logicalBytes) }),

@@ -3,6 +3,7 @@ import { vi } from 'vitest';
 // One server for all: to start it takes as long as most of what is tested with it.
 import './ceph/bucket.ts';
 import './ceph/groups.ts';
+import './ceph/locked-buckets.ts';
 import './ceph/wrong-answers.ts';
 
 // So that a few megabytes are many packs. The built program, which runs in processes of its own, has its usual sizes.

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # ceph-server.sh <directory> <port> <port of the monitor> [<root>]: a Ceph of one node with its S3 gateway on loopback,
-# from the packages of the system, or from those that were unpacked below <root>. The bucket `ldm` exists, and its owner
-# has the keys ldmkey and ldmsecret0123456789. It runs until its standard input ends. `kill` in a line there kills the
-# gateway with SIGKILL, `start` starts it again. Prints `ready` or `killed` when that is done. No manager is needed.
+# from the packages of the system, or from those that were unpacked below <root>. The users ldm, laptop and keeper have keys
+# such as ldmkey and ldmsecret0123456789, and there is the storage class STANDARD_IA. It runs until its standard input ends.
+# `kill` in a line there kills the gateway with SIGKILL, `start` starts it again. Prints `ready` or `killed` when that is
+# done. No manager is needed.
 set -euo pipefail
 directory=$1 port=$2 monitor_port=$3 root=${4:-}
 if [ -n "$root" ] && [ -z "${CEPH_MOUNTED:-}" ]; then
@@ -90,9 +91,15 @@ start_gateway() {
     sleep 0.05
   done
 }
+administer() { run radosgw-admin "$@" >"$directory/admin.out" 2>&1 || { cat "$directory/admin.out" >&2; exit 1; }; }
+for user in ldm laptop keeper; do
+  administer user create --uid=$user --display-name=$user --access-key=${user}key --secret-key=${user}secret0123456789
+done
+# The gateway reads it when it starts.
+administer zonegroup placement add --rgw-zonegroup default --placement-id default-placement --storage-class STANDARD_IA
+administer zone placement add --rgw-zone default --placement-id default-placement --storage-class STANDARD_IA \
+  --data-pool default.rgw.rare.data
 start_gateway
-run radosgw-admin user create --uid=ldm --display-name=ldm --access-key=ldmkey --secret-key=ldmsecret0123456789 \
-  >/dev/null 2>&1
 echo "ready $(run radosgw --version | head -1)"
 while read -r command; do
   case $command in

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { CommandRunner } from '../console/command-runner.ts';
 import { HEADINGS, type Verb } from '../console/verb.ts';
 import { VERBS } from './verbs.ts';
-import { count, durationValue, positiveIntegerValue, sizeValue } from '../console/options/option-values.ts';
+import { count, durationValue, positiveIntegerValue, sizeValue, timeValue } from '../console/options/option-values.ts';
 import { s3RetentionValue, s3StorageClassValue } from '../console/options/s3-values.ts';
 import { HELP_FORMAT } from './program-help.ts';
 import { MEMORY_BYTES_MIN } from '../core/util/work-limits.ts';
@@ -113,6 +113,11 @@ function defineRemoteOptions(program: Command): Command {
       '--s3-storage-class <class>',
       'the storage class of packs from 128 KiB on in a bucket, such as STANDARD_IA (LDM_S3_STORAGE_CLASS)',
       s3StorageClassValue,
+    )
+    .option(
+      '--s3-as-of <time>',
+      'read a repository in a bucket with versions as it was at this time, and write nothing to it (LDM_S3_AS_OF)',
+      timeValue,
     );
 }
 

@@ -16,6 +16,8 @@ export interface RemoteOptions {
   readonly rcloneCommand?: readonly string[] | undefined;
   /** How objects are written to a bucket. */
   readonly s3Writes?: S3Writes | undefined;
+  /** A bucket with versions is read as it was at this time (RFC 3339), and cannot be written to. */
+  readonly s3AsOf?: string | undefined;
   /** For how long what fails is repeated, if it may pass. Default: 15 minutes. */
   readonly retryForMs?: number | undefined;
   /** Bytes per second, for all places that are opened with them together. Default: no limits. */
@@ -65,14 +67,19 @@ async function openRemote(place: string, options: RemoteOptions): Promise<Backen
 
 async function openS3(
   place: string,
-  { s3Writes, retryForMs = RETRY_FOR_MS, signal, onTrouble }: RemoteOptions,
+  { s3Writes: writes, s3AsOf, retryForMs = RETRY_FOR_MS, signal, onTrouble }: RemoteOptions,
 ): Promise<Backend> {
   const address = parseS3Place(place);
   const [{ openS3Store }, { ObjectBackend }] = await Promise.all([
     import('./s3/open-s3.ts'),
     import('./objects/object-backend.ts'),
   ]);
-  return new ObjectBackend(place, openS3Store(address, process.env, s3Writes), { retryForMs, signal, onTrouble });
+  const retry = { retryForMs, signal, onTrouble };
+  if (s3AsOf === undefined) return new ObjectBackend(place, openS3Store(address, process.env, { writes }), retry);
+  const { PastStore } = await import('./s3/past-store.ts');
+  const past = new PastStore((versionOf) => openS3Store(address, process.env, { versionOf }), Date.parse(s3AsOf));
+  // What this machine remembers of the repository as it is now must not be compared with it.
+  return new ObjectBackend(`${place} as of ${s3AsOf}`, past, retry);
 }
 
 async function openRclone(

@@ -1,6 +1,7 @@
 import { vi } from 'vitest';
 
 // One server for all: to start it takes as long as most of what is tested with it.
+import './ceph/bucket-policy.ts';
 import './ceph/bucket.ts';
 import './ceph/groups.ts';
 import './ceph/locked-buckets.ts';

@@ -10,6 +10,8 @@ export interface ObjectVersion {
   readonly bytes: Buffer;
   readonly isMarker: boolean;
   readonly headers: http.IncomingHttpHeaders;
+  /** By the clock of the bucket, on which each change takes a second. */
+  readonly modifiedMs: number;
   untilMs: number | undefined;
 }
 
@@ -71,6 +73,21 @@ export class VersionedBucket {
     for (const version of [...this.objects.values()].flat()) if (version.untilMs !== undefined) version.untilMs -= ms;
   }
 
+  /** When the last change was made, by the clock of the bucket. */
+  get changedMs(): number {
+    return Date.UTC(2026, 0) + this.#count * 1000;
+  }
+
+  /** Adds a delete marker. Returns its id. */
+  remove(key: string): string {
+    return this.#add(key, { bytes: Buffer.alloc(0), isMarker: true, headers: {}, untilMs: undefined });
+  }
+
+  /** Writes over what exists. */
+  overwrite(key: string, bytes: Buffer): void {
+    this.#add(key, { bytes, isMarker: false, headers: {}, untilMs: undefined });
+  }
+
   /** What a listing shows: the newest version of each object, by its name below the prefix. */
   get current(): Map<string, ObjectVersion> {
     const found = new Map<string, ObjectVersion>();
@@ -98,11 +115,12 @@ export class VersionedBucket {
         : [404, {}, errorXml('ObjectLockConfigurationNotFoundError')];
     if (key === '') return url.searchParams.has('versions') ? this.#listVersions() : this.#list(url.searchParams);
     const last = this.objects.get(key)?.at(-1);
-    const found = last?.isMarker === false ? last : undefined;
+    const named = this.objects.get(key)?.find(({ id }) => id === url.searchParams.get('versionId'));
+    const found = named ?? (last?.isMarker === false && !url.searchParams.has('versionId') ? last : undefined);
     if (request.method === 'PUT' && url.searchParams.has('retention')) return this.#retain(found, request, body);
     if (request.method === 'PUT') return this.#put(key, found, request.headers, body);
     if (request.method === 'DELETE') {
-      const id = this.#add(key, { bytes: Buffer.alloc(0), isMarker: true, headers: {}, untilMs: undefined });
+      const id = this.remove(key);
       return [204, { 'x-amz-delete-marker': 'true', 'x-amz-version-id': id }];
     }
     return found === undefined ? [404, {}, errorXml('NoSuchKey')] : read(found, request.headers.range);
@@ -139,10 +157,10 @@ export class VersionedBucket {
     return [200, {}];
   }
 
-  #add(key: string, version: Omit<ObjectVersion, 'id'>): string {
+  #add(key: string, version: Omit<ObjectVersion, 'id' | 'modifiedMs'>): string {
     this.#count += 1;
     const id = `v${this.#count}`;
-    this.objects.set(key, [...(this.objects.get(key) ?? []), { ...version, id }]);
+    this.objects.set(key, [...(this.objects.get(key) ?? []), { ...version, id, modifiedMs: this.changedMs }]);
     return id;
   }
 
@@ -164,13 +182,22 @@ export class VersionedBucket {
 
   #listVersions(): Answer {
     if (this.#options.mayListVersions === false) return [403, {}, errorXml('AccessDenied')];
-    const blocks = [...this.objects.values()].flatMap((versions) =>
-      versions.map((version) => {
-        const name = version.isMarker ? 'DeleteMarker' : 'Version';
-        const isLatest = `<IsLatest>${version === versions.at(-1)}</IsLatest>`;
-        return `<${name}>${isLatest}${version.isMarker ? '' : `<Size>${version.bytes.length}</Size>`}</${name}>`;
-      }),
-    );
+    const blocks = [...this.objects]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .flatMap(([key, versions]) =>
+        versions.toReversed().map((version) => {
+          const name = version.isMarker ? 'DeleteMarker' : 'Version';
+          const fields: Readonly<Record<string, unknown>> = {
+            Key: key,
+            VersionId: version.id,
+            IsLatest: version === versions.at(-1),
+            LastModified: new Date(version.modifiedMs).toISOString(),
+            ...(version.isMarker ? {} : { Size: version.bytes.length }),
+          };
+          const elements = Object.entries(fields).map(([field, value]) => `<${field}>${String(value)}</${field}>`);
+          return `<${name}>${elements.join('')}</${name}>`;
+        }),
+      );
     return [200, {}, `<ListVersionsResult><IsTruncated>false</IsTruncated>${blocks.join('')}</ListVersionsResult>`];
   }
 }

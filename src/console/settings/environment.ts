@@ -3,6 +3,7 @@ import { UsageError } from '../../core/errors.ts';
 import { parseSize } from '../../core/util/format-bytes.ts';
 import { MEMORY_BYTES_MIN } from '../../core/util/work-limits.ts';
 import { parseDuration } from '../../core/util/format-time.ts';
+import { parseTime } from '../options/option-values.ts';
 import type { S3Retention } from '../../places/s3/s3-writes.ts';
 import { RETENTION_FORM, STORAGE_CLASS_FORM, parseS3Retention, parseS3StorageClass } from '../options/s3-values.ts';
 
@@ -16,7 +17,7 @@ const FALSE_VALUES = ['0', 'false'];
  */
 export function withEnvironment(options: GlobalOptions, environment: NodeJS.ProcessEnv): GlobalOptions {
   const { repo, json, quiet, verbose, lockWait, retryFor, sshCommand, rcloneCommand, progress } = options;
-  const { limitUpload, limitDownload, connections, threads, memory, s3Retention, s3StorageClass } = options;
+  const { limitUpload, limitDownload, connections, threads, memory, s3Retention, s3StorageClass, s3AsOf } = options;
   const read = <T>(name: string, parse: (text: string) => T | undefined, wanted: string): T | undefined =>
     readVariable(environment, name, { parse, wanted });
   const readFlag = (name: string): boolean | undefined => read(name, parseFlag, '1 or 0');
@@ -35,6 +36,7 @@ export function withEnvironment(options: GlobalOptions, environment: NodeJS.Proc
     connections: connections ?? read('LDM_CONNECTIONS', parseConnections, 'a number from 1 to 32'),
     s3Retention: s3Retention ?? read('LDM_S3_RETENTION', parseS3Retention, RETENTION_FORM),
     s3StorageClass: s3StorageClass ?? read('LDM_S3_STORAGE_CLASS', parseS3StorageClass, STORAGE_CLASS_FORM),
+    s3AsOf: s3AsOf ?? read('LDM_S3_AS_OF', parseTime, 'a time such as 2026-01-31T18:00:00Z'),
     threads: threads ?? read('LDM_THREADS', parseThreads, 'a whole number from 1 up'),
     memory:
       memory ?? read('LDM_MEMORY', parseMemory, `a size from ${MEMORY_BYTES_MIN / 2 ** 20}MiB up, such as 200MiB`),
@@ -119,6 +121,8 @@ export interface GlobalOptions {
   readonly connections?: number;
   readonly s3Retention?: S3Retention;
   readonly s3StorageClass?: string;
+  /** RFC 3339. */
+  readonly s3AsOf?: string;
   readonly threads?: number;
   /** In bytes. */
   readonly memory?: number;

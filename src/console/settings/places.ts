@@ -27,7 +27,11 @@ export class Places {
   }
 
   async open(place: string): Promise<Backend> {
-    const opened = await openBackend(place, { ...(await this.#remoteOptions(place)), cache: this.#cache });
+    const { s3AsOf, repository } = this.#settings;
+    const isPast = s3AsOf !== undefined && place === repository;
+    // The cache has what the repository has now.
+    const more = isPast ? { s3AsOf } : { cache: this.#cache };
+    const opened = await openBackend(place, { ...(await this.#remoteOptions(place)), ...more });
     this.#repositories.push(opened);
     return opened;
   }
@@ -36,7 +40,7 @@ export class Places {
   async openGroup(place: string): Promise<Backend> {
     const options = await this.#remoteOptions(place);
     const retryForMs = Math.min(options.retryForMs ?? GROUP_RETRY_MS, GROUP_RETRY_MS);
-    const opened = await openBackend(place, { ...options, retryForMs });
+    const opened = await openBackend(place, { ...options, retryForMs, s3AsOf: this.#settings.s3AsOf });
     this.#groups.push(opened);
     return opened;
   }

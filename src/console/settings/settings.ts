@@ -37,6 +37,8 @@ export interface Settings {
   readonly connections: number | undefined;
   /** How what is written to a bucket is kept. */
   readonly s3Writes: S3Writes;
+  /** A bucket is read as it was at this time (RFC 3339); undefined for now. */
+  readonly s3AsOf: string | undefined;
   /** How much of this machine to use. */
   readonly limits: WorkLimits;
   /** Where this machine keeps copies of files of repositories on other machines; undefined for none. */
@@ -55,8 +57,11 @@ export interface Settings {
 export function resolveSettings(options: GlobalOptions, environment: NodeJS.ProcessEnv): Settings {
   const { repo: named } = options;
   const state = xdgDirectory(environment, 'XDG_STATE_HOME', '.local/state');
+  const repository = named === undefined ? defaultLocation(environment) : resolveLocation(named);
+  if (options.s3AsOf !== undefined && !isS3Place(repository))
+    throw new UsageError('--s3-as-of is for a repository in a bucket', { hint: 'Name one with -r, such as s3:...' });
   return {
-    repository: named === undefined ? defaultLocation(environment) : resolveLocation(named),
+    repository,
     isDefaultRepository: named === undefined,
     lockWaitMs: options.lockWait,
     retryForMs: options.retryFor,
@@ -66,6 +71,7 @@ export function resolveSettings(options: GlobalOptions, environment: NodeJS.Proc
     uploadLimit: options.limitUpload,
     downloadLimit: options.limitDownload,
     connections: options.connections,
+    s3AsOf: options.s3AsOf,
     s3Writes: { retention: options.s3Retention, storageClass: options.s3StorageClass },
     limits: { threads: options.threads, memoryBytes: options.memory },
     cacheDirectory: options.cache !== false ? cacheDirectory(environment) : undefined,

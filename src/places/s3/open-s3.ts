@@ -5,6 +5,7 @@ import { S3Client, isAmazonHost } from './s3-client.ts';
 import { S3Connection } from './s3-connection.ts';
 import type { S3Address } from './s3-place.ts';
 import { S3Store } from './s3-store.ts';
+import type { VersionOf } from './s3-store.ts';
 import type { S3Writes } from './s3-writes.ts';
 
 const DEFAULT_REGION = 'us-east-1';
@@ -13,7 +14,11 @@ const DEFAULT_REGION = 'us-east-1';
  * Returns the store at a place, with the settings that the tools of Amazon take from the environment and `~/.aws`.
  * Nothing is accessed yet.
  */
-export function openS3Store(address: S3Address, environment: NodeJS.ProcessEnv, writes?: S3Writes): S3Store {
+export function openS3Store(
+  address: S3Address,
+  environment: NodeJS.ProcessEnv,
+  { writes, versionOf }: { readonly writes?: S3Writes | undefined; readonly versionOf?: VersionOf } = {},
+): S3Store {
   const profile = readAwsProfile(environment);
   const { hostname } = new URL(address.endpoint);
   const isAmazon = isAmazonHost(hostname);
@@ -27,7 +32,7 @@ export function openS3Store(address: S3Address, environment: NodeJS.ProcessEnv, 
   const isPathStyle = isPathStyleWanted(environment) ?? !(isAmazon && !address.bucket.includes('.'));
   const credentials = new CredentialSource(environment, profile, isAmazon);
   const client = new S3Client({ ...address, region, isPathStyle }, new S3Connection({ caFile }), credentials);
-  return new S3Store(client, address.prefix, writes);
+  return new S3Store(client, address.prefix, writes, versionOf);
 }
 
 /** `s3.eu-central-1.amazonaws.com` */

@@ -1,4 +1,3 @@
-import type { OldVersions } from '../../core/backend/backend.ts';
 import type { BackendErrorKind } from '../../core/errors.ts';
 import { StoreError } from '../objects/object-store.ts';
 import type { StoredObject } from '../objects/object-store.ts';
@@ -95,16 +94,12 @@ export function parseList(answer: S3Answer): ListPage {
     throw new StoreError('the answer is not a list of objects', { kind: 'transient', isAnswer: true });
   }
   const isEncoded = elementOf(xml, 'EncodingType')?.toLowerCase() === 'url';
-  const keyOf = (text: string | undefined): string => {
-    if (text === undefined || text === '') throw damagedList();
-    return isEncoded ? decodeKey(text) : text;
-  };
   const objects = blocksOf(xml, 'Contents').map((block) => ({
-    key: keyOf(elementOf(block, 'Key')),
+    key: keyOf(elementOf(block, 'Key'), isEncoded),
     sizeBytes: sizeOf(elementOf(block, 'Size')),
     modifiedMs: timeOf(elementOf(block, 'LastModified')),
   }));
-  const prefixes = blocksOf(xml, 'CommonPrefixes').map((block) => keyOf(elementOf(block, 'Prefix')));
+  const prefixes = blocksOf(xml, 'CommonPrefixes').map((block) => keyOf(elementOf(block, 'Prefix'), isEncoded));
   const count = elementOf(xml, 'KeyCount');
   // An object that is not understood must not look absent.
   if (count !== undefined && Number(count) !== objects.length + prefixes.length) throw damagedList();
@@ -116,9 +111,19 @@ export function parseList(answer: S3Answer): ListPage {
   return { objects, prefixes, continuation };
 }
 
-/** One page of the versions of objects. */
+/** A version of an object, or a marker that says that it was removed. */
+export interface ObjectVersion {
+  readonly key: string;
+  readonly id: string;
+  readonly isLatest: boolean;
+  /** Undefined for a marker. */
+  readonly sizeBytes: number | undefined;
+  readonly modifiedMs: number | undefined;
+}
+
+/** One page of the versions of objects: by key, then from the newest to the oldest. */
 export interface VersionsPage {
-  readonly old: OldVersions;
+  readonly versions: readonly ObjectVersion[];
   /** What the next page is asked with; undefined after the last one. */
   readonly next: Readonly<Record<string, string>> | undefined;
 }
@@ -131,14 +136,23 @@ export function parseVersions(answer: S3Answer): VersionsPage {
   const xml = textOf(answer);
   // Ceph has another name for it than Amazon.
   if (!/<List(?:Versions|VersionsResult|VersionResult)[\s>]/.test(xml)) throw damagedList();
-  const sizes = blocksOf(xml, 'Version')
-    .filter((block) => elementOf(block, 'IsLatest') !== 'true')
-    .map((block) => sizeOf(elementOf(block, 'Size')));
-  const old = { count: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
-  if (elementOf(xml, 'IsTruncated') !== 'true') return { old, next: undefined };
-  const [key, version] = [elementOf(xml, 'NextKeyMarker'), elementOf(xml, 'NextVersionIdMarker')];
-  if (key === undefined) throw damagedList();
-  return { old, next: { 'key-marker': key, ...(version === undefined ? {} : { 'version-id-marker': version }) } };
+  const isEncoded = elementOf(xml, 'EncodingType')?.toLowerCase() === 'url';
+  const versions = [...xml.matchAll(/<(Version|DeleteMarker)>(.*?)<\/\1>/gs)].map(([, name, block = '']) => ({
+    key: keyOf(elementOf(block, 'Key'), isEncoded),
+    id: elementOf(block, 'VersionId') ?? '',
+    isLatest: elementOf(block, 'IsLatest') === 'true',
+    sizeBytes: name === 'Version' ? sizeOf(elementOf(block, 'Size')) : undefined,
+    modifiedMs: timeOf(elementOf(block, 'LastModified')),
+  }));
+  if (elementOf(xml, 'IsTruncated') !== 'true') return { versions, next: undefined };
+  const version = elementOf(xml, 'NextVersionIdMarker');
+  const next = { 'key-marker': keyOf(elementOf(xml, 'NextKeyMarker'), isEncoded) };
+  return { versions, next: version === undefined ? next : { ...next, 'version-id-marker': version } };
+}
+
+function keyOf(text: string | undefined, isEncoded: boolean): string {
+  if (text === undefined || text === '') throw damagedList();
+  return isEncoded ? decodeKey(text) : text;
 }
 
 function sizeOf(text: string | undefined): number {

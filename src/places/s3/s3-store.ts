@@ -3,21 +3,17 @@ import { StoreError } from '../objects/object-store.ts';
 import type { ObjectStatus, ObjectStore, PutOptions, StoredObject } from '../objects/object-store.ts';
 import type { OldVersions } from '../../core/backend/backend.ts';
 import { answerError, errorCodeOf, parseList, parseVersions } from './s3-answer.ts';
-import type { ListPage, VersionsPage } from './s3-answer.ts';
+import type { ListPage, ObjectVersion, VersionsPage } from './s3-answer.ts';
 import type { S3Client, S3Request } from './s3-client.ts';
 import type { S3Answer } from './s3-connection.ts';
-import { digestHeader, headersFor, retentionXml } from './s3-writes.ts';
-import type { S3Writes } from './s3-writes.ts';
+import { NO_OBJECT_LOCK, adviceFor, digestHeader, headersFor, retentionXml } from './s3-writes.ts';
+import type { ObjectRetention, S3Writes } from './s3-writes.ts';
 
 const REQUESTS_AT_ONCE = 16;
 const PAGE_KEYS = '1000';
-const NO_OBJECT_LOCK = 'A retention needs a bucket with object lock.';
 
-/** Until when an object cannot be removed. */
-interface ObjectRetention {
-  readonly mode?: string;
-  readonly untilMs?: number;
-}
+/** Returns which version of an object is read; undefined for the newest. */
+export type VersionOf = (key: string) => string | undefined;
 
 /** A bucket of a server that speaks S3, below a prefix. Every object is written by one PUT, never in parts. */
 export class S3Store implements ObjectStore {
@@ -31,10 +27,13 @@ export class S3Store implements ObjectStore {
   /** Whether an answer has named a version of an object, so that what is replaced or removed stays as an old one. */
   #keepsRemoved = false;
 
+  readonly #versionOf: VersionOf;
+
   /** @param prefix - as in `S3Address` */
-  constructor(client: S3Client, prefix: string, writes: S3Writes = {}) {
+  constructor(client: S3Client, prefix: string, writes: S3Writes = {}, versionOf: VersionOf = () => undefined) {
     this.#client = client;
     this.#writes = writes;
+    this.#versionOf = versionOf;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
   }
 
@@ -85,12 +84,12 @@ export class S3Store implements ObjectStore {
   }
 
   async get(key: string): Promise<Uint8Array> {
-    return (await this.#send({ method: 'GET', key: this.#prefix + key })).body;
+    return (await this.#send({ method: 'GET', ...this.#versioned(key) })).body;
   }
 
   async getRange(key: string, offset: number, lengthBytes: number): Promise<Uint8Array> {
     const headers = { Range: `bytes=${offset}-${offset + lengthBytes - 1}` };
-    const answer = await this.#sendUnless({ method: 'GET', key: this.#prefix + key, headers }, [416]);
+    const answer = await this.#sendUnless({ method: 'GET', ...this.#versioned(key), headers }, [416]);
     if (answer === undefined) return new Uint8Array(0);
     // A server may ignore the range.
     if (answer.status === 200) return answer.body.subarray(offset, offset + lengthBytes);
@@ -119,7 +118,7 @@ export class S3Store implements ObjectStore {
     return { sizeBytes, version: etag?.replace(/^W\//, '').replaceAll('"', '') };
   }
 
-  /** Returns undefined if there is no such object, and an empty record if it is not retained. */
+  /** Returns undefined if there is no such object. */
   async retentionOf(key: string): Promise<ObjectRetention | undefined> {
     const answer = await this.#sendUnless({ method: 'HEAD', key: this.#prefix + key }, [404]);
     if (answer === undefined) return undefined;
@@ -168,21 +167,44 @@ export class S3Store implements ObjectStore {
   async oldVersions(): Promise<OldVersions | 'unknown' | undefined> {
     if (!this.#keepsRemoved) return undefined;
     let [count, bytes] = [0, 0];
+    try {
+      await this.eachVersion(({ isLatest, sizeBytes }) => {
+        if (isLatest || sizeBytes === undefined) return;
+        count += 1;
+        bytes += sizeBytes;
+      });
+    } catch (error) {
+      if (error instanceof StoreError && error.kind === 'denied') return 'unknown';
+      throw error;
+    }
+    return { count, bytes };
+  }
+
+  /** Calls `visit` with each version below the prefix, those of an object from the newest to the oldest. */
+  async eachVersion(visit: (version: ObjectVersion) => void): Promise<void> {
     let page: VersionsPage | undefined;
     do {
-      const query = { versions: '', 'max-keys': PAGE_KEYS, prefix: this.#prefix, ...page?.next };
+      const query = {
+        versions: '',
+        'encoding-type': 'url',
+        'max-keys': PAGE_KEYS,
+        prefix: this.#prefix,
+        ...page?.next,
+      };
       const answer = await this.#client.send({ method: 'GET', query });
-      if (answer.status === 403) return 'unknown';
       if (answer.status !== 200) throw answerError(answer);
       page = parseVersions(answer);
-      count += page.old.count;
-      bytes += page.old.bytes;
+      for (const version of page.versions) visit({ ...version, key: version.key.slice(this.#prefix.length) });
     } while (page.next !== undefined);
-    return { count, bytes };
   }
 
   async close(): Promise<void> {
     this.#client.close();
+  }
+
+  #versioned(key: string): Pick<S3Request, 'key' | 'query'> {
+    const versionId = this.#versionOf(key);
+    return { key: this.#prefix + key, ...(versionId === undefined ? {} : { query: { versionId } }) };
   }
 
   /** Returns undefined if there is no such bucket. */
@@ -214,7 +236,7 @@ export class S3Store implements ObjectStore {
     const { 'x-amz-version-id': version } = answer.headers;
     if (request.method === 'PUT' || request.method === 'DELETE')
       this.#keepsRemoved ||= version !== undefined && version !== 'null';
-    return this.#accept(answer, statuses, adviceFor(answer, request.headers));
+    return this.#accept(answer, statuses, adviceFor(answer.status, request.headers));
   }
 
   #accept(answer: S3Answer, statuses: readonly number[], advice?: string): S3Answer | undefined {
@@ -222,14 +244,4 @@ export class S3Store implements ObjectStore {
     if (statuses.includes(answer.status) && errorCodeOf(answer) !== 'NoSuchBucket') return undefined;
     throw answerError(answer, advice);
   }
-}
-
-/** A bucket can lack what a header asks for, which few servers say. */
-function adviceFor({ status }: S3Answer, headers: S3Request['headers'] = {}): string | undefined {
-  if (status !== 400) return undefined;
-  const reasons = [
-    ...('x-amz-object-lock-mode' in headers ? [NO_OBJECT_LOCK] : []),
-    ...('x-amz-storage-class' in headers ? ['Perhaps the server has no such storage class.'] : []),
-  ];
-  return reasons.length === 0 ? undefined : reasons.join(' ');
 }

@@ -2,12 +2,20 @@ import { createHash } from 'node:crypto';
 
 import { METADATA_DIRECTORY } from '../../core/format/layout.ts';
 
+export const NO_OBJECT_LOCK: string = 'A retention needs a bucket with object lock.';
+
 /** How a bucket keeps objects from removal (Amazon S3 User Guide, "Locking objects with Object Lock"). */
 export interface S3Retention {
   /** For how many days at least. */
   readonly days: number;
   /** `GOVERNANCE`: users with a special right can remove them all the same. */
   readonly mode: 'COMPLIANCE' | 'GOVERNANCE';
+}
+
+/** Until when an object cannot be removed; empty if it can. */
+export interface ObjectRetention {
+  readonly mode?: string;
+  readonly untilMs?: number;
 }
 
 /** How objects are written. */
@@ -81,4 +89,14 @@ export function retentionXml(mode: string, untilMs: number): Uint8Array {
 /** In whole seconds, later rather than earlier. */
 function dateOf(timeMs: number): string {
   return new Date(Math.ceil(timeMs / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+/** A bucket can lack what a header asks for, which few servers say. */
+export function adviceFor(status: number, headers: Readonly<Record<string, string>> = {}): string | undefined {
+  if (status !== 400) return undefined;
+  const reasons = [
+    ...('x-amz-object-lock-mode' in headers ? [NO_OBJECT_LOCK] : []),
+    ...('x-amz-storage-class' in headers ? ['Perhaps the server has no such storage class.'] : []),
+  ];
+  return reasons.length === 0 ? undefined : reasons.join(' ');
 }

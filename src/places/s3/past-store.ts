@@ -93,11 +93,13 @@ export class PastStore implements ObjectStore {
   async #list(): Promise<void> {
     const objects = new Map<string, PastObject>();
     const decided = new Set<string>();
-    await this.#store.eachVersion(({ key, id, sizeBytes, modifiedMs = Infinity }) => {
-      if (secondOf(modifiedMs) >= secondOf(this.#timeMs) || decided.has(key) || PASSING.test(key)) return;
-      decided.add(key);
-      if (sizeBytes !== undefined) objects.set(key, { key, sizeBytes, modifiedMs, versionId: id });
-    });
+    for await (const versions of this.#store.versionPages()) {
+      for (const { key, id, sizeBytes, modifiedMs = Infinity } of versions) {
+        if (secondOf(modifiedMs) >= secondOf(this.#timeMs) || decided.has(key) || PASSING.test(key)) continue;
+        decided.add(key);
+        if (sizeBytes !== undefined) objects.set(key, { key, sizeBytes, modifiedMs, versionId: id });
+      }
+    }
     this.#objects = objects;
   }
 }

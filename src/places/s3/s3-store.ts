@@ -11,6 +11,8 @@ import type { ObjectRetention, S3Writes } from './s3-writes.ts';
 
 const REQUESTS_AT_ONCE = 16;
 const PAGE_KEYS = '1000';
+/** The version of an object from before the bucket had versions, or while they are suspended. */
+const NO_VERSION = 'null';
 
 /** Returns which version of an object is read; undefined for the newest. */
 export type VersionOf = (key: string) => string | undefined;
@@ -163,25 +165,27 @@ export class S3Store implements ObjectStore {
     return keys.map((key) => key.slice(startLength).replace(/\/$/, '')).filter((name) => name !== '');
   }
 
-  /** Asks nothing of a bucket without versions. */
   async oldVersions(): Promise<OldVersions | 'unknown' | undefined> {
-    if (!this.#keepsRemoved) return undefined;
     let [count, bytes] = [0, 0];
     try {
-      await this.eachVersion(({ isLatest, sizeBytes }) => {
-        if (isLatest || sizeBytes === undefined) return;
-        count += 1;
-        bytes += sizeBytes;
-      });
+      for await (const versions of this.versionPages()) {
+        this.#keepsRemoved ||= versions.some(({ id }) => id !== NO_VERSION);
+        if (!this.#keepsRemoved) return undefined;
+        for (const { isLatest, sizeBytes } of versions) {
+          if (isLatest || sizeBytes === undefined) continue;
+          count += 1;
+          bytes += sizeBytes;
+        }
+      }
     } catch (error) {
-      if (error instanceof StoreError && error.kind === 'denied') return 'unknown';
-      throw error;
+      if (!(error instanceof StoreError) || error.kind === 'transient') throw error;
+      return this.#keepsRemoved ? 'unknown' : undefined;
     }
     return { count, bytes };
   }
 
-  /** Calls `visit` with each version below the prefix, those of an object from the newest to the oldest. */
-  async eachVersion(visit: (version: ObjectVersion) => void): Promise<void> {
+  /** The versions below the prefix, those of an object from the newest to the oldest. */
+  async *versionPages(): AsyncGenerator<readonly ObjectVersion[]> {
     let page: VersionsPage | undefined;
     do {
       const query = {
@@ -194,7 +198,7 @@ export class S3Store implements ObjectStore {
       const answer = await this.#client.send({ method: 'GET', query });
       if (answer.status !== 200) throw answerError(answer);
       page = parseVersions(answer);
-      for (const version of page.versions) visit({ ...version, key: version.key.slice(this.#prefix.length) });
+      yield page.versions.map((version) => ({ ...version, key: version.key.slice(this.#prefix.length) }));
     } while (page.next !== undefined);
   }
 
@@ -232,10 +236,9 @@ export class S3Store implements ObjectStore {
   async #sendUnless(request: S3Request, statuses: readonly number[]): Promise<S3Answer | undefined> {
     const answer = await this.#client.send(request);
     if (answer.status === 200 && request.headers?.['x-amz-object-lock-mode'] !== undefined) this.#writes.onRetained?.();
-    // `null` is the version of an object from before the bucket had versions, or while they are suspended.
     const { 'x-amz-version-id': version } = answer.headers;
     if (request.method === 'PUT' || request.method === 'DELETE')
-      this.#keepsRemoved ||= version !== undefined && version !== 'null';
+      this.#keepsRemoved ||= version !== undefined && version !== NO_VERSION;
     return this.#accept(answer, statuses, adviceFor(answer.status, request.headers));
   }
 

@@ -51,3 +51,22 @@ test('a bucket that gives everything a retention is used from init to compact', 
   expect([...bucket.current.keys()].filter((name) => /^(locks|tmp|condemned)\//.test(name))).toEqual([]);
   expect(bucket.old.every(({ untilMs }) => untilMs! > bucket.nowMs)).toBe(true);
 });
+
+test('a group in a bucket is retained, and what it keeps is counted', async () => {
+  const stage = await makeVersionedStage({ hasObjectLock: true }, { LDM_S3_RETENTION: '1' });
+  const { bucket, directory, summaryOf, succeed } = stage;
+  const repository = join(directory, 'grouped');
+  const made = await succeed('init', ...PLAIN, '-r', repository, '--group', `cloud=${bucket.place}`, '-v');
+  expect(made).toMatch(/extended the retention of 0 of \d objects? in s3:/);
+  for (const seed of [7, 8]) {
+    change(stage, seed);
+    await succeed('backup', 'source', '-r', repository);
+  }
+  const packs = [...bucket.current].filter(([name]) => name.startsWith('packs/'));
+  expect(packs.map(([, { untilMs }]) => untilMs! > bucket.nowMs + DAY_MS)).toEqual(packs.map(() => true));
+  expect(packs.length).toBeGreaterThan(0);
+  expect(await succeed('delete', 'latest~1', '-r', repository)).toContain('which the bucket keeps as old versions');
+  expect(await summaryOf('stats', '-r', repository)).toMatchObject({
+    old_versions: { count: bucket.old.length, bytes: bucket.old.reduce((sum, { bytes }) => sum + bytes.length, 0) },
+  });
+});

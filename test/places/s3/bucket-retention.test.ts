@@ -37,6 +37,12 @@ describe('--s3-retention', () => {
         expect(headers['x-amz-object-lock-mode']).toBe('GOVERNANCE');
       }
     }
+    // No request was refused and repeated.
+    for (const [key, versions] of bucket.objects) {
+      if (!NEEDED.test(key.slice('r/'.length))) continue;
+      const puts = bucket.requests.filter((request) => request === `PUT ${key}`).length;
+      expect([key, puts]).toEqual([key, versions.filter(({ isMarker }) => !isMarker).length]);
+    }
     expect([...bucket.current.keys()].map((name) => name.split('/', 1)[0])).toEqual(
       expect.arrayContaining(['config', 'config.bak', 'keys', 'packs', 'index', 'snapshots', 'manifests.bak']),
     );

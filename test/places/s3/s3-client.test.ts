@@ -68,6 +68,17 @@ describe('a client of S3', () => {
     });
   });
 
+  test('says what to do if only the examination of an object is refused', async () => {
+    const endpoint = await serve((request, response) => {
+      if (request.method === 'HEAD') response.writeHead(403).end();
+      else response.end('<ListBucketResult></ListBucketResult>');
+    });
+    await expect(new S3Store(clientOf(endpoint, fixedKeys()), '').head('a')).rejects.toMatchObject({
+      kind: 'denied',
+      hint: expect.stringContaining('check the policy'),
+    });
+  });
+
   test('goes to the region that a server names', async () => {
     const seen: string[] = [];
     const endpoint = await serve((request, response) => {

@@ -14,6 +14,9 @@ test('a repository is read as it was before somebody removed and overwrote every
   const stage = await makeVersionedStage({});
   const { bucket, directory, run, succeed } = stage;
   await succeed('init', ...PLAIN);
+  // What was removed before is no part of the past.
+  await succeed('backup', 'source');
+  await succeed('delete', 'latest');
   const times: string[] = [];
   for (const seed of [1, 2]) {
     change(stage, seed);
@@ -25,6 +28,9 @@ test('a repository is read as it was before somebody removed and overwrote every
   const lock = keys.find((key) => key.startsWith('r/locks/exclusive-'))!;
   bucket.overwrite(lock, Buffer.from(createPrng(3).bytes(16)));
   times[1] = timeOf(bucket);
+  // The attack begins in the second of that time, with a snapshot.
+  const snapshot = [...bucket.current.keys()].find((name) => name.startsWith('snapshots/'))!;
+  bucket.overwrite(`r/${snapshot}`, Buffer.from('x'));
   keys.forEach((key, index) =>
     index % 2 === 0 ? bucket.remove(key) : bucket.overwrite(key, Buffer.from(createPrng(index).bytes(1000))),
   );

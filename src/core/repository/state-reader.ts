@@ -3,6 +3,7 @@ import type { FilterState } from '../ldm/filter-state.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import type { ChunkReader, StoredChunk } from '../store/chunk-reader.ts';
+import type { BegunBlock } from '../store/pack-reader.ts';
 import type { OtherCopy } from './other-copies.ts';
 
 /** Finds the other copies of all chunks that are in several packs, by hex id. */
@@ -162,13 +163,28 @@ export class StateReader {
     return filter.hasLocation(entry) && packs.has(filter.packIndexOf(entry));
   }
 
+  /** See `Backend`. */
+  get readsAtOnce(): number {
+    return this.#chunks.readsAtOnce;
+  }
+
+  /** How many bytes the first read of the block of an entry takes. */
+  expectedBytesOf(entry: number): number {
+    return this.#chunks.expectedBytesOf(this.#storedChunk(entry));
+  }
+
+  /** Begins to read the block that contains an entry, for `openBlock`. */
+  beginBlock(entry: number): BegunBlock {
+    return this.#chunks.beginBlock(this.#storedChunk(entry));
+  }
+
   /**
    * Reads the block that contains an entry, past the cache, for a caller that knows everything it needs from it. Only
    * copies of its pack are tried; a chunk that is damaged there can be read with `readEntry`.
    */
-  async openBlock(entry: number): Promise<OpenEntries> {
+  async openBlock(entry: number, begun?: BegunBlock): Promise<OpenEntries> {
     const chunk = this.#storedChunk(entry);
-    const block = await this.#chunks.openBlock(chunk).catch(async (error: unknown) => {
+    const block = await this.#chunks.openBlock(chunk, begun).catch(async (error: unknown) => {
       if (!isUnreadable(error)) throw error;
       return await firstSound(await this.#packCopies(chunk), async (copy) => this.#chunks.openBlock(copy), error);
     });

@@ -10,8 +10,8 @@ import type { BlockCodec, VerifiedBlock } from './block-codec.ts';
 import type { CachedBlock } from './block-cache.ts';
 import { BlockSizeEstimate } from './block-size-estimate.ts';
 import { BufferPool } from './buffer-pool.ts';
-import { copyIdsOf, readBlockOnce, readHashedBlock, startsOf } from './pack-reader.ts';
-import type { BlockPlace, HashedBlock } from './pack-reader.ts';
+import { beginBlock, copyIdsOf, readBlockOnce, readHashedBlock, startsOf } from './pack-reader.ts';
+import type { BegunBlock, BlockPlace, HashedBlock } from './pack-reader.ts';
 
 /** Location of a chunk. */
 export interface StoredChunk {
@@ -116,9 +116,23 @@ export class ChunkReader {
     action(cut(block, chunk));
   }
 
+  get readsAtOnce(): number {
+    return this.#backend.readsAtOnce;
+  }
+
+  /** How many bytes the first read of the block of a chunk takes. */
+  expectedBytesOf(chunk: StoredChunk): number {
+    return this.#sizes.bytesFor(chunk);
+  }
+
+  /** Begins to read the block of a chunk, for `openBlock`. */
+  beginBlock(first: StoredChunk): BegunBlock {
+    return beginBlock(this.#backend, this.#placeOf(first), this.#pool);
+  }
+
   /** Reads a block past the cache, for a caller that knows everything it needs from the block. */
-  async openBlock(first: StoredChunk): Promise<OpenBlock> {
-    const block = await this.#read(first);
+  async openBlock(first: StoredChunk, begun?: BegunBlock): Promise<OpenBlock> {
+    const block = await this.#read(first, begun);
     return { bytesOf: (chunk) => cut(block, chunk), release: () => this.#pool.give(block.buffer) };
   }
 
@@ -172,10 +186,10 @@ export class ChunkReader {
     return { packId, packBytes, offset, expectedBytes: this.#sizes.bytesFor(chunk) };
   }
 
-  async #read(chunk: StoredChunk): Promise<HashedBlock> {
+  async #read(chunk: StoredChunk, begun?: BegunBlock): Promise<HashedBlock> {
     const { packId, packBytes } = chunk;
     if (chunk.kind === 'tree') this.#backend.expectReads?.(packName(packId), packBytes);
-    const block = await readHashedBlock(this.#backend, this.#placeOf(chunk), this.#codec, this.#pool);
+    const block = await readHashedBlock(this.#backend, this.#placeOf(chunk), this.#codec, this.#pool, begun);
     this.#sizes.learn(block.raw.length, block.chunkLengths.length);
     return block;
   }

@@ -31,6 +31,26 @@ export interface BlockPlace {
   readonly expectedBytes: number;
 }
 
+/** A block whose first read has begun, into a buffer of a pool. */
+export interface BegunBlock {
+  readonly sizeBytes: number;
+  readonly buffer: Promise<Buffer>;
+}
+
+/** Sends the request for the first read of a block. */
+export function beginBlock(backend: Backend, place: BlockPlace, pool: BufferPool): BegunBlock {
+  const sizeBytes = firstBytesOf(place);
+  const read = async (): Promise<Buffer> => {
+    const buffer = pool.take(sizeBytes);
+    await backend.readRange(packName(place.packId), place.offset, buffer.subarray(0, sizeBytes));
+    return buffer;
+  };
+  const buffer = read();
+  // Whoever opens the block gets the error, if anything does.
+  buffer.catch(() => undefined);
+  return { sizeBytes, buffer };
+}
+
 /**
  * Reads the bytes of a block as it is stored. Damage is a `CorruptDataError` with the pack and the offset. By default
  * the bytes get their own memory, so that they can be transferred to a thread.
@@ -39,11 +59,12 @@ export async function readStoredBlock(
   backend: Backend,
   place: BlockPlace,
   allocate: (sizeBytes: number) => Buffer = (sizeBytes) => Buffer.allocUnsafeSlow(sizeBytes),
+  first?: Promise<Buffer>,
 ): Promise<Buffer> {
   const { packId, offset, packBytes } = place;
   const name = packName(packId);
   try {
-    const begun = await readBeginning(backend, place, allocate);
+    const begun = await readBeginning(backend, place, allocate, first);
     const sizeBytes = sizeOfBlock(begun);
     const endOffset = offset + sizeBytes;
     if (endOffset > packBytes)
@@ -58,21 +79,27 @@ export async function readStoredBlock(
   }
 }
 
-/** Reads the expected size of a block, or at least the prefix that contains its size. */
+/** The expected size of a block, or at least that of the prefix that contains its size. */
+function firstBytesOf({ offset, packBytes, expectedBytes }: BlockPlace): number {
+  return Math.min(Math.max(0, packBytes - offset), Math.max(expectedBytes, BLOCK_PREFIX_BYTES));
+}
+
+/** `first`: the first read, if it has begun. */
 async function readBeginning(
   backend: Backend,
-  { packId, offset, packBytes, expectedBytes }: BlockPlace,
+  place: BlockPlace,
   allocate: (sizeBytes: number) => Buffer,
+  first: Promise<Buffer> | undefined,
 ): Promise<Buffer> {
-  const leftBytes = packBytes - offset;
-  if (leftBytes < BLOCK_PREFIX_BYTES) throw new CorruptDataError(`the pack ends at ${packBytes}`);
+  const { packId, offset, packBytes } = place;
+  if (packBytes - offset < BLOCK_PREFIX_BYTES) throw new CorruptDataError(`the pack ends at ${packBytes}`);
   const read = async (sizeBytes: number): Promise<Buffer> => {
     const bytes = allocate(sizeBytes);
     await backend.readRange(packName(packId), offset, bytes);
     return bytes;
   };
   try {
-    return await read(Math.min(leftBytes, Math.max(expectedBytes, BLOCK_PREFIX_BYTES)));
+    return await (first ?? read(firstBytesOf(place)));
   } catch (error) {
     // The unreadable part may lie beyond this block.
     if (!isDamage(error) || isDenied(error)) throw error;
@@ -103,8 +130,11 @@ export async function readHashedBlock(
   place: BlockPlace,
   codec: BlockCodec,
   pool: BufferPool,
+  begun?: BegunBlock,
 ): Promise<HashedBlock> {
-  return await readSurely(backend, packName(place.packId), async (from) => readBlockOnce(from, place, codec, pool));
+  return await readSurely(backend, packName(place.packId), async (from) =>
+    readBlockOnce(from, place, codec, pool, from === backend ? begun : undefined),
+  );
 }
 
 /** The same, but what is wrong is not read again. */
@@ -113,14 +143,19 @@ export async function readBlockOnce(
   place: BlockPlace,
   codec: BlockCodec,
   pool: BufferPool,
+  begun?: BegunBlock,
 ): Promise<HashedBlock> {
   const taken: Buffer[] = [];
   const take = (sizeBytes: number): Buffer => {
     taken.push(pool.take(sizeBytes));
     return taken.at(-1)!.subarray(0, sizeBytes);
   };
+  const first = begun?.buffer.then((buffer) => {
+    taken.push(buffer);
+    return buffer.subarray(0, begun.sizeBytes);
+  });
   try {
-    const stored = await readStoredBlock(backend, place, take);
+    const stored = await readStoredBlock(backend, place, take, first);
     const { header, raw, chunkIds } = await codec.open(stored, take);
     const { kind, chunkLengths } = header;
     // The buffer taken last contains the raw bytes.

@@ -4,15 +4,17 @@ import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
 import type { OpenEntries, StateReader } from '../../core/repository/state-reader.ts';
 import { copyBytes } from '../../core/util/copy-bytes.ts';
 import type { Pacer } from '../../core/util/pacer.ts';
+import type { BlocksAhead } from './blocks-ahead.ts';
 import { PartialFiles } from './partial-files.ts';
 import type { FilePart, PlannedBlocks, PlannedFile } from './restore-plan.ts';
 import type { WriteBehind } from './write-behind.ts';
 
-/** Blocks that are read and decompressed ahead. A block takes up to 8 MiB of memory. */
+/** Blocks that are decompressed ahead. A block takes up to 8 MiB of memory. */
 const BLOCKS_AHEAD_MAX = 16;
 
 interface ContentWriterOptions {
   readonly reader: StateReader;
+  readonly ahead: BlocksAhead;
   readonly behind: WriteBehind<PlannedFile>;
   readonly policy: TargetPolicy;
   readonly sparse: boolean;
@@ -49,11 +51,12 @@ export class ContentWriter {
   async write(blocks: PlannedBlocks): Promise<void> {
     const aheadMax = Math.min(2 * this.#options.atOnce, BLOCKS_AHEAD_MAX);
     for (const key of blocks.keys.keys()) this.#neededKeys.add(key);
+    this.#options.ahead.follow(blocks);
     for (const file of blocks.empty) await this.#deliver({ file, entries: [], offsets: [] }, undefined);
     const ahead: Promise<OpenEntries | undefined>[] = [];
     for (let block = 0; block < blocks.count; block += 1) {
       while (ahead.length < aheadMax && block + ahead.length < blocks.count) {
-        ahead.push(this.#open(blocks.firstEntryOf(block + ahead.length)));
+        ahead.push(this.#open(block + ahead.length));
       }
       const opened = await ahead.shift();
       for (const part of blocks.partsOf(block)) {
@@ -71,9 +74,9 @@ export class ContentWriter {
   }
 
   /** Returns undefined for a damaged block: each of its chunks may have another copy. */
-  #open(entry: number): Promise<OpenEntries | undefined> {
+  #open(block: number): Promise<OpenEntries | undefined> {
     this.blocksRead += 1;
-    const opening = this.#options.reader.openBlock(entry).catch((error: unknown) => {
+    const opening = this.#options.ahead.open(block).catch((error: unknown) => {
       if (!isDamage(error)) throw error;
       return undefined;
     });

@@ -105,19 +105,26 @@ export interface FilePart {
   readonly offsets: readonly number[];
 }
 
+/** Learns which chunks are needed as soon as that is known. */
+interface ReadAhead {
+  need(entries: readonly number[]): void;
+}
+
 /** Collects files to be written. */
 export class RestorePlan {
   /** Files that will become links to files in the plan. */
   readonly links: PlannedFile[] = [];
   readonly #state: FilterState;
+  readonly #ahead: ReadAhead;
   readonly #files: PlannedFile[] = [];
   readonly #empty: PlannedFile[] = [];
   #attributeBytes = 0;
   /** The chunks of all files, one file after the other. */
   readonly #entries: number[] = [];
 
-  constructor(state: FilterState) {
+  constructor(state: FilterState, ahead: ReadAhead) {
     this.#state = state;
+    this.#ahead = ahead;
   }
 
   /** The memory for its files and chunks. */
@@ -135,6 +142,7 @@ export class RestorePlan {
     this.#attributeBytes += file.xattrs.length * BYTES_PER_ATTRIBUTE + file.holes.byteLength;
     (entries.length === 0 ? this.#empty : this.#files).push(file);
     for (const entry of entries) this.#entries.push(entry);
+    this.#ahead.need(entries);
   }
 
   /** Call it after the last `add`. */
@@ -178,8 +186,9 @@ export class PlannedBlocks {
       let offset = 0;
       const start = index;
       for (const end = index + chunkCount; index < end; index += 1) {
-        const { packIndex, blockOffset, lengthBytes } = filter.location(entries[index]!);
-        const key = packIndex * OFFSETS_PER_PACK + blockOffset;
+        const location = filter.location(entries[index]!);
+        const { lengthBytes } = location;
+        const key = blockKeyOf(location);
         const block = this.keys.get(key) ?? this.keys.size;
         if (block === this.keys.size) this.keys.set(key, block);
         blockOf[index] = block;
@@ -220,6 +229,11 @@ export class PlannedBlocks {
   #startOf(block: number): number {
     return block === 0 ? 0 : this.#ends[block - 1]!;
   }
+}
+
+/** Returns a number that stands for the block of a chunk. */
+export function blockKeyOf(chunk: { readonly packIndex: number; readonly blockOffset: number }): number {
+  return chunk.packIndex * OFFSETS_PER_PACK + chunk.blockOffset;
 }
 
 /** A counting sort: returns the indexes by block, in ascending order within a block, and the end of each block. */

@@ -17,6 +17,7 @@ import type { OperationContext } from '../../core/session/context.ts';
 import type { Progress } from '../../core/session/progress.ts';
 import { AbandonedWork } from './abandoned-work.ts';
 import { AttributeTally } from './attribute-tally.ts';
+import { AHEAD_BYTES_MAX, BlocksAhead } from './blocks-ahead.ts';
 import { ContentComparison } from './content-comparison.ts';
 import { InPlace } from './in-place.ts';
 import { checkMetadataOptions, targetPolicyOf } from './metadata-options.ts';
@@ -192,7 +193,9 @@ async function runSteps(run: RestoreRun): Promise<Blocks> {
   const changesFiles = (overwrite === 'if-changed' || overwrite === 'always') && !sparse;
   const inPlace = changesFiles ? new InPlace(opened.state, comparison, policy) : undefined;
   const { planBytesMax = work.cacheBytes(PLAN_BYTES_MAX) } = options;
-  const shared = { opened, tally, pacer, setAside, inPlace, abandoned, planBytesMax, threads, atOnce: work.atOnce };
+  const ahead = new BlocksAhead({ ...opened, bytesMax: work.cacheBytes(AHEAD_BYTES_MAX) });
+  const limits = { planBytesMax, atOnce: work.atOnce };
+  const shared = { opened, ahead, tally, pacer, setAside, inPlace, abandoned, threads, ...limits };
   const restorer = new Restorer({ ...shared, target, targetEntry, policy, overwrite, dryRun, sparse });
   try {
     const writeIfFull = (): Promise<void> | undefined => (restorer.isPlanFull ? restorer.writePlanned() : undefined);

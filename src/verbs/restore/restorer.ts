@@ -8,6 +8,7 @@ import type { ByteString } from '../../core/util/byte-string.ts';
 import type { Pacer } from '../../core/util/pacer.ts';
 import { chunksOfFile } from '../../core/snapshots/file-chunks.ts';
 import type { AbandonedWork } from './abandoned-work.ts';
+import type { BlocksAhead } from './blocks-ahead.ts';
 import { ContentWriter } from './content-writer.ts';
 import { decideIn, planFile } from './file-planning.ts';
 import type { PlanningOptions } from './file-planning.ts';
@@ -44,6 +45,7 @@ interface RestorerOptions {
   /** If given, files that exist may be changed instead of replaced. */
   readonly inPlace: InPlace | undefined;
   readonly planBytesMax: number;
+  readonly ahead: BlocksAhead;
 }
 
 /**
@@ -64,7 +66,7 @@ export class Restorer {
 
   constructor(options: RestorerOptions) {
     this.#options = options;
-    const { dryRun, target, targetEntry, policy, threads, sparse, pacer, opened, tally, setAside, abandoned } = options;
+    const { dryRun, target, targetEntry, policy, threads, pacer, opened, tally, setAside, abandoned } = options;
     this.#locked = new LockedFiles(policy.attributes, tally);
     this.#planning = { ...options, groups: this.#groups, locked: this.#locked };
     this.#behind = new WriteBehind(policy, threads, {
@@ -72,7 +74,7 @@ export class Restorer {
       onWritten: (file, failure) => this.#written.complete(file, failure),
       onFailed: (file, error) => this.#content.fail(file, error),
     });
-    this.#plan = new RestorePlan(opened.state);
+    this.#plan = new RestorePlan(opened.state, options.ahead);
     this.#directories = new TargetDirectories(target, {
       dryRun,
       targetEntry,
@@ -91,12 +93,9 @@ export class Restorer {
       release: (directory) => this.#directories.release(directory),
     });
     this.#content = new ContentWriter({
+      ...options,
       reader: opened.reader,
       behind: this.#behind,
-      policy,
-      sparse,
-      atOnce: options.atOnce,
-      pacer,
       prepare: (file) => this.#prepare(file.directory),
       onWritten: (file, failure) => this.#written.complete(file, failure),
       onFailed: (file, error) => this.#written.fail(file, error),
@@ -187,7 +186,7 @@ export class Restorer {
   async #writePlan(): Promise<readonly PlannedFile[]> {
     const { links } = this.#plan;
     const blocks = this.#plan.sort();
-    this.#plan = new RestorePlan(this.#options.opened.state);
+    this.#plan = new RestorePlan(this.#options.opened.state, this.#options.ahead);
     await this.#content.write(blocks);
     await this.#behind.finish();
     await this.#written.join();

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { CipherGCM, DecipherGCM, KeyObject } from 'node:crypto';
+import type { Cipher, CipherGCM, DecipherGCM, KeyObject } from 'node:crypto';
 import { CorruptDataError } from '../errors.ts';
 
 /**
@@ -148,7 +148,27 @@ export class EnvelopeOpener {
   }
 }
 
-function transform(cipher: CipherGCM | DecipherGCM, source: Uint8Array, target: Uint8Array): void {
+/** The counter of the first bytes of a ciphertext (NIST SP 800-38D, 7.1). */
+const FIRST_COUNTER = 2;
+const COUNTER_BYTES = 4;
+const CIPHER_BLOCK_BYTES = 16;
+
+/**
+ * Decrypts a part of the ciphertext of an envelope where it is. Nothing verifies it, so the caller must know what it has
+ * to be: the id of a chunk is a keyed hash.
+ * @param header - the first bytes of the envelope
+ * @param offset - of `part` in the ciphertext
+ */
+export function decryptPart({ secret }: EnvelopeKey, header: Uint8Array, offset: number, part: Uint8Array): void {
+  const counter = Buffer.alloc(NONCE_BYTES + COUNTER_BYTES);
+  counter.set(header.subarray(NONCE_OFFSET, ENVELOPE_HEADER_BYTES));
+  counter.writeUInt32BE(FIRST_COUNTER + Math.floor(offset / CIPHER_BLOCK_BYTES), NONCE_BYTES);
+  const decipher = createDecipheriv('aes-256-ctr', secret as KeyObject, counter);
+  decipher.update(Buffer.alloc(offset % CIPHER_BLOCK_BYTES));
+  transform(decipher, part, part);
+}
+
+function transform(cipher: Pick<Cipher, 'update'>, source: Uint8Array, target: Uint8Array): void {
   for (let offset = 0; offset < source.length; offset += PIECE_BYTES) {
     target.set(cipher.update(source.subarray(offset, offset + PIECE_BYTES)), offset);
   }

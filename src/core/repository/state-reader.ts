@@ -2,8 +2,10 @@ import { BorrowedChunkError, CorruptDataError, isDamage, isDenied } from '../err
 import type { FilterState } from '../ldm/filter-state.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
-import type { ChunkReader, StoredChunk } from '../store/chunk-reader.ts';
+import type { ChunkReader } from '../store/chunk-reader.ts';
+import type { BlockSpan } from '../store/block-part.ts';
 import type { BegunBlock } from '../store/pack-reader.ts';
+import type { StoredChunk } from '../store/stored-chunk.ts';
 import type { OtherCopy } from './other-copies.ts';
 
 /** Finds the other copies of all chunks that are in several packs, by hex id. */
@@ -163,19 +165,17 @@ export class StateReader {
     return filter.hasLocation(entry) && packs.has(filter.packIndexOf(entry));
   }
 
-  /** See `Backend`. */
   get readsAtOnce(): number {
     return this.#chunks.readsAtOnce;
   }
 
-  /** How many bytes the first read of the block of an entry takes. */
   expectedBytesOf(entry: number): number {
     return this.#chunks.expectedBytesOf(this.#storedChunk(entry));
   }
 
-  /** Begins to read the block that contains an entry, for `openBlock`. */
-  beginBlock(entry: number): BegunBlock {
-    return this.#chunks.beginBlock(this.#storedChunk(entry));
+  /** Begins to read the block of an entry, for `openBlock`. `needed`: what will be used of it. */
+  beginBlock(entry: number, needed?: BlockSpan): BegunBlock {
+    return this.#chunks.beginBlock(this.#storedChunk(entry), needed);
   }
 
   /**

@@ -87,7 +87,7 @@ function isSealed(bytes: Uint8Array): boolean {
  * work is done in the task pool.
  */
 export class BlockCodec {
-  readonly #hasher: ChunkHasher;
+  readonly hasher: ChunkHasher;
   readonly #threads: TaskPool;
   readonly #compressor: Compressor;
   readonly seals: Seals;
@@ -98,7 +98,7 @@ export class BlockCodec {
     readonly compressor: Compressor;
     readonly seals: Seals;
   }) {
-    this.#hasher = made.hasher;
+    this.hasher = made.hasher;
     this.#threads = made.threads;
     this.#compressor = made.compressor;
     this.seals = made.seals;
@@ -209,7 +209,7 @@ export class BlockCodec {
 
   /** Starts to compute the id of a chunk. Bytes in shared memory are not copied, and must not change meanwhile. */
   startHash(kind: ChunkKind, bytes: Uint8Array): StartedTask<Uint8Array> {
-    return this.#threads.start({ name: 'hash', bytes, key: this.#hasher.keyOf(kind) });
+    return this.#threads.start({ name: 'hash', bytes, key: this.hasher.keyOf(kind) });
   }
 
   #take(stored: Uint8Array): TakenBlock {
@@ -219,7 +219,7 @@ export class BlockCodec {
     const endOffset = blockBytes(chunkLengths.length, storedBytes);
     if (stored.length < endOffset) throw new CorruptDataError('the pack ends before the end of the block');
     const payload = stored.subarray(endOffset - storedBytes, endOffset);
-    return { header, payload, envelope: undefined, idInputs: { key: this.#hasher.keyOf(kind), chunkLengths } };
+    return { header, payload, envelope: undefined, idInputs: { key: this.hasher.keyOf(kind), chunkLengths } };
   }
 
   /**
@@ -242,6 +242,6 @@ export class BlockCodec {
     const header = decodeBlockHeader(Buffer.concat([prefix, table]));
     const { kind, chunkLengths } = header;
     const envelope = { key, headBytes: prefix.length + table.length };
-    return { header, payload, envelope, idInputs: { key: this.#hasher.keyOf(kind), chunkLengths } };
+    return { header, payload, envelope, idInputs: { key: this.hasher.keyOf(kind), chunkLengths } };
   }
 }

@@ -1,4 +1,5 @@
 import { blockBytes } from '../format/block.ts';
+import type { BlockSpan } from './block-part.ts';
 import { DEFAULT_STORE_SIZES } from './store-sizes.ts';
 
 /** What is known about a chunk before its block is read. */
@@ -13,6 +14,9 @@ interface KnownChunk {
 const MARGIN = 1 / 64;
 /** The blocks of another writer may be smaller: after a few dozen of them, such blocks are expected. */
 const SHRINKING = 63 / 64;
+
+/** For less, a part of a block is not read by itself. */
+const SAVED_BYTES_MIN = 64 * 1024;
 
 /**
  * Expects the stored size of a block from one of its chunks, so that one read is mostly enough. A few bytes too many
@@ -35,6 +39,18 @@ export class BlockSizeEstimate {
     if (isAlone) return storedBytes;
     const rawBytes = Math.max(this.#fullRawBytes, offsetInBlock + lengthBytes);
     return Math.ceil((storedBytes / lengthBytes) * rawBytes * (1 + MARGIN));
+  }
+
+  /**
+   * Returns where a part of a block is in the stored block, with a margin for the table before it, whose size is not
+   * known. Undefined if that is hardly shorter than the block, or the block is compressed.
+   */
+  rangeOf(chunk: KnownChunk, { start, end }: BlockSpan): BlockSpan | undefined {
+    const { lengthBytes, storedBytes } = chunk;
+    if (storedBytes < lengthBytes) return undefined;
+    const tableBytesMax = ((storedBytes + 1 - lengthBytes) / lengthBytes) * this.#fullRawBytes;
+    const range = { start: start + blockBytes(1, 0), end: end + Math.ceil(tableBytesMax) };
+    return this.bytesFor(chunk) - (range.end - range.start) >= SAVED_BYTES_MIN ? range : undefined;
   }
 
   /** Notes a block that was read. */

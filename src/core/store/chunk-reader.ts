@@ -1,41 +1,20 @@
 import type { Backend } from '../backend/backend.ts';
 import { readAgain } from '../backend/sure-reading.ts';
 import { CorruptDataError } from '../errors.ts';
-import type { ChunkKind } from '../format/chunk-kind.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
 import { packName } from '../format/layout.ts';
 import type { PackedBlock } from '../format/packed-block.ts';
 import { BlockCache } from './block-cache.ts';
+import { beginPart, openPart } from './block-part.ts';
+import type { BegunPart, BlockSpan } from './block-part.ts';
 import type { BlockCodec, VerifiedBlock } from './block-codec.ts';
 import type { CachedBlock } from './block-cache.ts';
 import { BlockSizeEstimate } from './block-size-estimate.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { beginBlock, copyIdsOf, readBlockOnce, readHashedBlock, startsOf } from './pack-reader.ts';
 import type { BegunBlock, BlockPlace, HashedBlock } from './pack-reader.ts';
-
-/** Location of a chunk. */
-export interface StoredChunk {
-  readonly id: Uint8Array;
-  readonly kind: ChunkKind;
-  readonly packId: string;
-  readonly packBytes: number;
-  readonly blockOffset: number;
-  readonly offsetInBlock: number;
-  readonly lengthBytes: number;
-  /** The chunk's share of the stored block. */
-  readonly storedBytes: number;
-}
-
-/** A block whose chunks can be used until it is released. */
-interface OpenBlock {
-  /**
-   * Returns the verified bytes of a chunk.
-   * @throws CorruptDataError
-   */
-  bytesOf(chunk: StoredChunk): Uint8Array;
-  /** From now on, the memory is used for other blocks. */
-  release(): void;
-}
+import { keyOf, notItsId } from './stored-chunk.ts';
+import type { OpenBlock, StoredChunk } from './stored-chunk.ts';
 
 /** Most blocks are longer; blocks of a few small trees are not. */
 const BUFFER_BYTES_MIN = 64 * 1024;
@@ -125,13 +104,18 @@ export class ChunkReader {
     return this.#sizes.bytesFor(chunk);
   }
 
-  /** Begins to read the block of a chunk, for `openBlock`. */
-  beginBlock(first: StoredChunk): BegunBlock {
-    return beginBlock(this.#backend, this.#placeOf(first), this.#pool);
+  /** Begins to read the block of a chunk, for `openBlock`. `needed`: nothing outside of it will be used. */
+  beginBlock(first: StoredChunk, needed?: BlockSpan): BegunBlock | BegunPart {
+    const place = this.#placeOf(first);
+    const range = needed && this.#sizes.rangeOf(first, needed);
+    const isInPack = range !== undefined && first.blockOffset + range.end <= first.packBytes;
+    return isInPack ? beginPart(this.#backend, place, range, this.#pool) : beginBlock(this.#backend, place, this.#pool);
   }
 
   /** Reads a block past the cache, for a caller that knows everything it needs from the block. */
-  async openBlock(first: StoredChunk, begun?: BegunBlock): Promise<OpenBlock> {
+  async openBlock(first: StoredChunk, begun?: BegunBlock | BegunPart): Promise<OpenBlock> {
+    if (begun !== undefined && 'part' in begun)
+      return (await openPart(this.#codec, begun, this.#pool)) ?? (await this.openBlock(first));
     const block = await this.#read(first, begun);
     return { bytesOf: (chunk) => cut(block, chunk), release: () => this.#pool.give(block.buffer) };
   }
@@ -207,22 +191,11 @@ function find(block: HashedBlock, chunk: StoredChunk): Uint8Array | undefined {
   return Buffer.compare(found, id) === 0 ? block.raw.subarray(offsetInBlock, offsetInBlock + lengthBytes) : undefined;
 }
 
-function keyOf({ packId, blockOffset }: Pick<StoredChunk, 'packId' | 'blockOffset'>): string {
-  return `${packId}:${blockOffset}`;
-}
-
 /** @throws CorruptDataError */
 function cut(block: HashedBlock, chunk: StoredChunk): Uint8Array {
   const bytes = find(block, chunk);
   if (bytes === undefined) throw notItsId(chunk);
   return bytes;
-}
-
-function notItsId({ id, packId, blockOffset }: StoredChunk): CorruptDataError {
-  return new CorruptDataError(
-    `chunk ${Buffer.from(id).toString('hex')} in pack ${packId} at offset ${blockOffset} does not match its id`,
-    { advice: { code: 'check-data-and-repair' } },
-  );
 }
 
 /**

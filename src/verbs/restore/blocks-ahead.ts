@@ -1,5 +1,6 @@
 import type { FilterState } from '../../core/ldm/filter-state.ts';
 import type { OpenEntries, StateReader } from '../../core/repository/state-reader.ts';
+import type { BlockSpan } from '../../core/store/block-part.ts';
 import type { BegunBlock } from '../../core/store/pack-reader.ts';
 import type { PlannedBlocks } from './restore-plan.ts';
 import { blockKeyOf } from './restore-plan.ts';
@@ -73,7 +74,7 @@ export class BlocksAhead {
     const entry = this.#blocks!.firstEntryOf(block);
     if (this.#readsAtOnce === 0) return await this.#options.reader.openBlock(entry);
     this.#next = Math.max(this.#next, block + 1);
-    const begun = this.#begun.get(key) ?? this.#begin(key, entry);
+    const begun = this.#begun.get(key) ?? this.#begin(key, entry, this.#blocks!.spanOf(block));
     try {
       return await this.#options.reader.openBlock(entry, begun);
     } finally {
@@ -117,14 +118,14 @@ export class BlocksAhead {
       const key = this.#keys[block]!;
       this.#next += 1;
       if (this.#begun.has(key)) continue;
-      this.#begin(key, this.#blocks!.firstEntryOf(block));
+      this.#begin(key, this.#blocks!.firstEntryOf(block), this.#blocks!.spanOf(block));
       return true;
     }
     return false;
   }
 
-  #begin(key: number, entry: number): BegunBlock {
-    const begun = this.#options.reader.beginBlock(entry);
+  #begin(key: number, entry: number, needed?: BlockSpan): BegunBlock {
+    const begun = this.#options.reader.beginBlock(entry, needed);
     this.#begun.set(key, begun);
     this.#heldBytes += begun.sizeBytes;
     this.#readCount += 1;

@@ -6,7 +6,8 @@ import { copyBytes } from '../../core/util/copy-bytes.ts';
 import type { Pacer } from '../../core/util/pacer.ts';
 import type { BlocksAhead } from './blocks-ahead.ts';
 import { PartialFiles } from './partial-files.ts';
-import type { FilePart, PlannedBlocks, PlannedFile } from './restore-plan.ts';
+import type { PlannedFile } from './planned-file.ts';
+import type { FilePart, PlannedBlocks } from './restore-plan.ts';
 import type { WriteBehind } from './write-behind.ts';
 
 /** Blocks that are decompressed ahead. A block takes up to 8 MiB of memory. */

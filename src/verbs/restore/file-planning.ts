@@ -12,7 +12,7 @@ import type { LockedFiles } from './locked-files.ts';
 import type { InPlace } from './in-place.ts';
 import { decide, mtimeOf } from './overwrite.ts';
 import type { FileDecision, OverwriteMode } from './overwrite.ts';
-import { PlannedFile } from './restore-plan.ts';
+import { PlannedFile } from './planned-file.ts';
 import type { RestorePlan } from './restore-plan.ts';
 import type { RestoreTally } from './restore-tally.ts';
 import type { SetAside } from './set-aside.ts';

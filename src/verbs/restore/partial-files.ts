@@ -2,7 +2,7 @@ import type { TargetError } from '../../core/errors.ts';
 import { TargetFile } from '../../core/files/target/target-file.ts';
 import type { TargetPolicy } from '../../core/files/target/target-policy.ts';
 import { copyBytes } from '../../core/util/copy-bytes.ts';
-import type { PlannedFile } from './restore-plan.ts';
+import type { PlannedFile } from './planned-file.ts';
 
 /** The memory for small files of which some chunks are still to be read. Beyond it, they are written piece by piece. */
 const MEMORY_BYTES_MAX = 16 * 1024 * 1024;

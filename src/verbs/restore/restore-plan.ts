@@ -1,14 +1,6 @@
-import type { FilePlace } from '../../core/files/target/target-names.ts';
-import type { EntryMetadata } from '../../core/files/target/target-metadata.ts';
 import type { FilterState } from '../../core/ldm/filter-state.ts';
-import type { EntryAttributes } from '../../core/format/tree/tree-entry.ts';
-import type { TreeEntry } from '../../core/format/tree/tree.ts';
-import type { TreeStep } from '../../core/repository/tree-walk.ts';
-import type { ByteString } from '../../core/util/byte-string.ts';
-import type { PathNode } from '../../core/util/path-node.ts';
-import type { PlannedPatch } from './in-place.ts';
-import type { TalliedStep } from './restore-tally.ts';
-import type { TargetDirectory } from './target-directories.ts';
+import type { BlockSpan } from '../../core/store/block-part.ts';
+import type { PlannedFile } from './planned-file.ts';
 
 /**
  * The memory for the files, chunks and directories that wait for the blocks. When it is used up, they are written, and
@@ -23,78 +15,6 @@ const BYTES_PER_CHUNK = 32;
 /** The object of an extended attribute, and its name. Its value is a part of the tree. */
 const BYTES_PER_ATTRIBUTE = 200;
 const OFFSETS_PER_PACK = 2 ** 32;
-
-/**
- * A file to be written: what is needed of its step and its entry, which take three times the memory. Its path is
- * computed at each use, since its directory may be closed and opened in between.
- */
-export class PlannedFile implements FilePlace, EntryMetadata, TalliedStep {
-  readonly kind = 'entry';
-  readonly type = 'file';
-  readonly name: ByteString;
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-  readonly user: ByteString;
-  readonly group: ByteString;
-  readonly mtimeSeconds: number;
-  readonly mtimeNanoseconds: number;
-  readonly sizeBytes: number;
-  readonly xattrs: EntryAttributes['xattrs'];
-  readonly holes: Float64Array;
-  readonly inodeFlags: number;
-  readonly extensions: TreeEntry['extensions'];
-  readonly inheritsAcl: boolean;
-  readonly changedWhileRead: boolean;
-  /** The whole entry of a file with several names. */
-  readonly linked: TreeEntry | undefined;
-  readonly parent: PathNode | undefined;
-  readonly directory: TargetDirectory;
-  readonly replaces: boolean;
-  chunkCount = 0;
-  /** Chunks that are not written yet. */
-  remainingCount = 0;
-  /** Whether writing it has failed, so that its other chunks are not needed. */
-  hasFailed = false;
-  /** If given, only some chunks are written, into the existing file. */
-  patch: PlannedPatch | undefined;
-
-  constructor(step: TreeStep, directory: TargetDirectory, { replaces }: { readonly replaces: boolean }) {
-    const { entry } = step;
-    this.name = entry.name;
-    this.mode = entry.mode;
-    this.uid = entry.uid;
-    this.gid = entry.gid;
-    this.user = entry.user;
-    this.group = entry.group;
-    this.mtimeSeconds = entry.mtimeSeconds;
-    this.mtimeNanoseconds = entry.mtimeNanoseconds;
-    this.sizeBytes = entry.sizeBytes;
-    this.xattrs = entry.xattrs;
-    this.holes = entry.holes;
-    this.inodeFlags = entry.inodeFlags;
-    this.extensions = entry.extensions;
-    this.inheritsAcl = directory.inheritsAcl;
-    this.changedWhileRead = entry.changedWhileRead;
-    this.linked = entry.hardlink === undefined ? undefined : entry;
-    this.parent = step.parent;
-    this.directory = directory;
-    this.replaces = replaces;
-  }
-
-  get entry(): this {
-    return this;
-  }
-
-  /** The bytes that the existing file has already. */
-  get keptBytes(): number {
-    return this.patch?.keptBytes ?? 0;
-  }
-
-  get path(): ByteString {
-    return this.directory.location.childPath(this.name);
-  }
-}
 
 /** The chunks of a file that are in one block. */
 export interface FilePart {
@@ -160,6 +80,7 @@ export class PlannedBlocks {
   readonly keys: Map<number, number> = new Map();
   /** Files that need no block. */
   readonly empty: readonly PlannedFile[];
+  readonly #filter: FilterState['filter'];
   readonly #files: readonly PlannedFile[];
   readonly #entries: readonly number[];
   readonly #fileOf: Uint32Array;
@@ -176,6 +97,7 @@ export class PlannedBlocks {
     empty: readonly PlannedFile[],
   ) {
     this.empty = empty;
+    this.#filter = filter;
     this.#files = files;
     this.#entries = entries;
     this.#fileOf = new Uint32Array(entries.length);
@@ -207,6 +129,17 @@ export class PlannedBlocks {
   /** Returns the number of a chunk that is in the block. */
   firstEntryOf(block: number): number {
     return this.#entries[this.#sorted[this.#startOf(block)]!]!;
+  }
+
+  /** Where its needed chunks are in the block: from the first to the last. */
+  spanOf(block: number): BlockSpan {
+    let [start, end] = [Infinity, 0];
+    for (let position = this.#startOf(block); position < this.#ends[block]!; position += 1) {
+      const { offsetInBlock, lengthBytes } = this.#filter.location(this.#entries[this.#sorted[position]!]!);
+      start = Math.min(start, offsetInBlock);
+      end = Math.max(end, offsetInBlock + lengthBytes);
+    }
+    return { start, end };
   }
 
   /** The parts of files that are in the block. */

@@ -3,7 +3,7 @@ import type { Pacer } from '../../core/util/pacer.ts';
 import { LOCKED_APART } from './file-planning.ts';
 import type { HardlinkGroups } from './hardlink-groups.ts';
 import type { LockedFiles } from './locked-files.ts';
-import type { PlannedFile } from './restore-plan.ts';
+import type { PlannedFile } from './planned-file.ts';
 import type { RestoreTally } from './restore-tally.ts';
 import type { TargetDirectory } from './target-directories.ts';
 

@@ -3,7 +3,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   ENVELOPE_BYTES,
+  ENVELOPE_HEADER_BYTES,
   EnvelopeOpener,
+  decryptPart,
   openEnvelope,
   sealEnvelope,
   sizeOfEnvelope,
@@ -28,6 +30,25 @@ describe('an envelope', () => {
         const padded = Buffer.concat([Buffer.alloc(offset, 7), sealed]).subarray(offset);
         expect(Buffer.compare(openEnvelope(KEY, padded), plain)).toBe(0);
       }),
+      { numRuns: 30 },
+    );
+  });
+
+  testProperty('has any part decrypted by itself', (check) => {
+    check(
+      fc.property(
+        fc.uint8Array({ maxLength: 200_000, size: 'max' }),
+        fc.nat(),
+        fc.nat({ max: 70_000 }),
+        (plain, seed, lengthBytes) => {
+          const sealed = sealEnvelope(KEY, plain);
+          const start = plain.length === 0 ? 0 : seed % plain.length;
+          const end = Math.min(plain.length, start + lengthBytes);
+          const part = sealed.subarray(ENVELOPE_HEADER_BYTES + start, ENVELOPE_HEADER_BYTES + end);
+          decryptPart(KEY, sealed.subarray(0, ENVELOPE_HEADER_BYTES), start, part);
+          expect(Buffer.compare(part, plain.subarray(start, end))).toBe(0);
+        },
+      ),
       { numRuns: 30 },
     );
   });

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { CorruptDataError } from '../../../src/core/errors.ts';
 import type { PackContents } from '../../../src/core/format/pack.ts';
 import { ChunkReader } from '../../../src/core/store/chunk-reader.ts';
-import type { StoredChunk } from '../../../src/core/store/chunk-reader.ts';
+import type { StoredChunk } from '../../../src/core/store/stored-chunk.ts';
 import { ChunkWriter } from '../../../src/core/store/chunk-writer.ts';
 import { FaultyBackend } from '../../support/faulty-backend.ts';
 import type { MemoryBackend } from '../../support/memory-backend.ts';

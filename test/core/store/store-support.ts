@@ -10,7 +10,7 @@ import type { PackedBlock } from '../../../src/core/format/packed-block.ts';
 import { DurableOrder } from '../../../src/core/repository/durable-order.ts';
 import { BlockCodec } from '../../../src/core/store/block-codec.ts';
 import type { EncodedBlock } from '../../../src/core/store/block-codec.ts';
-import type { StoredChunk } from '../../../src/core/store/chunk-reader.ts';
+import type { StoredChunk } from '../../../src/core/store/stored-chunk.ts';
 import type { BlockPlace } from '../../../src/core/store/pack-reader.ts';
 import type { PackSink } from '../../../src/core/store/pack-writer.ts';
 import { Compressor } from '../../../src/core/workers/compression.ts';

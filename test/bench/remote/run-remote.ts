@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeChanged } from '../data/make-changed.ts';
 import { makeUsr } from '../data/make-usr.ts';
@@ -8,15 +9,21 @@ import { ldmProgram } from '../tools/ldm.ts';
 import { LINE, startSsh } from './servers.ts';
 
 const DATA = { roots: ['/usr'], fileCount: 6000, sizeBytes: 160_000_000 };
-const STEPS = ['first backup', 'unchanged', 'restore', 'check', 'delete'] as const;
+const STEPS = ['first backup', 'unchanged', 'restore', 'one file', 'check', 'delete'] as const;
 /** At most so much of what restic takes. */
 const TARGETS: Readonly<Record<Step, number>> = {
   'first backup': 0.7,
   unchanged: 0.5,
   restore: 0.7,
+  'one file': 0.5,
   check: 0.7,
   delete: 0.7,
 };
+
+/** Files that do not compress. One of them is restored by itself. */
+const PHOTO_BYTES = 25_000;
+const PHOTO_COUNT = 200;
+const PHOTO = 'photo-100';
 
 type Step = (typeof STEPS)[number];
 type Times = Record<Step, number[]>;
@@ -33,6 +40,8 @@ export async function runRemote(log: (line: string) => void, roundCount = 2): Pr
   const [source, changed] = ['usr', 'changed'].map((name) => join(directory, name)) as [string, string];
   for (const each of [source, changed]) mkdirSync(each);
   makeUsr(source, DATA);
+  for (let index = 0; index < PHOTO_COUNT; index += 1)
+    writeFileSync(join(source, `photo-${index}`), randomBytes(PHOTO_BYTES));
   makeChanged(changed, source);
   const ssh = await startSsh(directory);
   const run =
@@ -92,6 +101,7 @@ function runLdm(state: string, { place, directory, source, changed }: Task): Rec
       init: () => ldm('init', '-q'),
       backup: (from) => ldm('backup', '-q', from),
       restore: (target) => ldm('restore', '-q', 'latest', '-t', target),
+      restoreOne: (path, target) => ldm('restore', '-q', 'latest', '--include', path, '-t', target),
       check: () => ldm('check', '-q', '--read-data'),
       delete: () => ldm('delete', '-q', 'latest', '--path', changed),
       restoredRoot: (target) => join(target, 'usr'),
@@ -110,6 +120,7 @@ function runRestic(state: string, { place, directory, source, changed }: Task): 
       init: () => restic('init'),
       backup: (from) => restic('backup', from),
       restore: (target) => restic('restore', 'latest', '-t', target),
+      restoreOne: (path, target) => restic('restore', 'latest', '--include', path, '-t', target),
       check: () => restic('check', '--read-data'),
       delete: () => restic('forget', 'latest', '--path', changed, '--prune'),
       restoredRoot: (target) => join(target, source),
@@ -123,12 +134,14 @@ function runSteps(
     readonly init: () => number;
     readonly backup: (from: string) => number;
     readonly restore: (target: string) => number;
+    readonly restoreOne: (path: string, target: string) => number;
     readonly check: () => number;
     readonly delete: () => number;
     readonly restoredRoot: (target: string) => string;
   },
   { state, source, changed }: { readonly state: string; readonly source: string; readonly changed: string },
 ): Record<Step, number> {
+  const photo = join(source, PHOTO);
   tool.init();
   const first = tool.backup(source);
   const unchanged = tool.backup(source);
@@ -136,13 +149,14 @@ function runSteps(
   const restore = tool.restore(target);
   const problems = diffTrees(source, tool.restoredRoot(target), { ignoreRoot: true, ignore: [] });
   if (problems.length > 0) throw new Error(problems.join('\n'));
+  const oneFile = tool.restoreOne(photo, join(state, 'one'));
   tool.backup(changed);
   const check = tool.check();
-  return { 'first backup': first, unchanged, restore, check, delete: tool.delete() };
+  return { 'first backup': first, unchanged, restore, 'one file': oneFile, check, delete: tool.delete() };
 }
 
 function emptyTimes(): Times {
-  return { 'first backup': [], unchanged: [], restore: [], check: [], delete: [] };
+  return { 'first backup': [], unchanged: [], restore: [], 'one file': [], check: [], delete: [] };
 }
 
 function reportOf(place: string, { ldm, restic }: { readonly ldm: Times; readonly restic: Times }): string {

@@ -2,7 +2,7 @@ import { isDiskFull } from '../errors.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import { REMOVED_BY_COMPACTION } from '../repository/groups/own-metadata.ts';
 import type { Repository } from '../repository/repository.ts';
-import { RESERVE_NAME, commitName } from '../format/layout.ts';
+import { commitName } from '../format/layout.ts';
 import { assertAllOnline, type Listing } from '../repository/listing.ts';
 import { markTrusted } from './compaction-guard.ts';
 import { countWithin, estimateFreed, limitRewriting, limitToCondemned, planCompaction } from './compaction-plan.ts';
@@ -17,6 +17,7 @@ import type { OperationContext } from '../session/context.ts';
 import { extensionOf } from '../session/extension.ts';
 import type { GroupMoves } from '../copies/group-moves.ts';
 import { deleteExpired } from './kept-deleted.ts';
+import { makeRoom, restoreImageAndReserve } from './full-disk.ts';
 import { findStaying } from './unindexed-packs.ts';
 import type { StayingPacks } from '../session/notices.ts';
 
@@ -191,7 +192,7 @@ async function carryOut(given: CarryOutOptions): Promise<CarriedOut> {
     return { rounds: [first], bytesCopied: await new Compaction({ repository, ...first, replacesCheckpoints }).run() };
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    await repository.order.remove([RESERVE_NAME, ...imagesToGiveUp(first.opened.listing)], repository.assertLocked);
+    await makeRoom(repository, first.opened.listing);
   }
   return await carryOutInRounds(given);
 }
@@ -220,27 +221,6 @@ async function carryOutInRounds({ context, repository, options }: CarryOutOption
       return { rounds, bytesCopied };
     }
   }
-}
-
-/** If there are no snapshots, the newest checkpoint must remain: nothing else shows that no snapshot is lost. */
-function imagesToGiveUp({ snapshotIds, deletedIds, checkpoints }: Listing): readonly string[] {
-  return snapshotIds.length + deletedIds.length > 0 ? checkpoints : checkpoints.slice(1);
-}
-
-/**
- * Writes a checkpoint if all of them were removed on a full disk, and then the reserve. Without a checkpoint, a
- * repository that has chunks but no snapshots looks as if its snapshots were lost.
- */
-async function restoreImageAndReserve(repository: Repository): Promise<void> {
-  if ((await repository.files.list('filter')).length === 0) {
-    const { state } = await repository.openState();
-    try {
-      if (state.isComplete) await repository.writeCheckpoint(state);
-    } catch (error) {
-      if (!isDiskFull(error)) throw error;
-    }
-  }
-  await repository.order.keepReserve();
 }
 
 interface CarriedOut {

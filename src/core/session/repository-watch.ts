@@ -60,7 +60,9 @@ export class RepositoryWatch {
       const found = (this.#begun = await look(this.#repository.files, mayRemove));
       const { older, goneIds } = await compareWith(this.#repository.files, { seen, found, isExclusive });
       if (older === undefined) {
-        return await this.#remember(found, { goneIds, generation: isExclusive ? 0 : undefined, isOver: true });
+        // After a compaction on a full disk, the numbers of checkpoints begin again.
+        const generation = isExclusive ? 0 : found.generation < (seen?.generation ?? 0) ? found.generation : undefined;
+        return await this.#remember(found, { goneIds, generation, isOver: true });
       }
       if (mayRemove && !isAccepted) {
         this.#update((known) => ({ ...known, isOlder: true }));

@@ -17,6 +17,7 @@ import { repair } from '../../../src/verbs/repair/repair.ts';
 import { listSnapshots } from '../../../src/verbs/snapshots/snapshots.ts';
 import { filesIn, flip } from '../../support/damage.ts';
 import { FaultyBackend, SimulatedCrash } from '../../support/faulty-backend.ts';
+import { LimitedBackend, usedBytesOf } from '../../support/limited-backend.ts';
 import { MemoryBackend } from '../../support/memory-backend.ts';
 import { simulatedProcess } from '../../support/simulated-process.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
@@ -50,16 +51,16 @@ function makeMachine(other?: Machine): Machine {
 /** A repository with some snapshots, and the machine that made them. */
 async function makeStage(
   count: number,
-): Promise<{ disk: MemoryBackend; machine: Machine; backUp: () => Promise<string> }> {
+): Promise<{ disk: MemoryBackend; machine: Machine; backUp: (backend?: Backend) => Promise<string> }> {
   const disk = new MemoryBackend();
   const machine = makeMachine();
   await initRepository(machine.context(disk), { encryption: 'always' });
   const source = memoryDirectory();
   let made = 0;
-  const backUp = async (): Promise<string> => {
+  const backUp = async (backend: Backend = disk): Promise<string> => {
     made += 1;
     writeFileSync(join(source, `file-${made}`), `content ${made}`.repeat(500));
-    return (await backup(machine.context(disk), { sources: [source], cwd: source })).snapshotId!;
+    return (await backup(machine.context(backend), { sources: [source], cwd: source })).snapshotId!;
   };
   for (let number = 0; number < count; number += 1) await backUp();
   return { disk, machine, backUp };
@@ -149,6 +150,30 @@ test('checkpoints that a repair has made anew are not older', async () => {
   await listSnapshots(machine.context(disk));
   expect(machine.missed).toEqual([]);
 });
+
+test.each(['a deleted snapshot', 'what a killed backup has left'])(
+  'a compaction of %s that gives up the checkpoints of a full disk makes no other machine miss anything',
+  async (reclaimed) => {
+    const { disk, machine, backUp } = await makeStage(4);
+    const other = makeMachine();
+    if (reclaimed === 'a deleted snapshot') {
+      await deleteSnapshots(machine.context(disk), { selectors: ['latest~1'], reclaim: false });
+    } else {
+      const only = (operation: string, name: string): boolean => operation === 'rename' && name.includes('snapshots/');
+      const dying = new FaultyBackend(disk, { failAt: 1, mode: 'crash', only });
+      await expect(backUp(dying)).rejects.toThrow('simulated crash');
+    }
+    const backUpThere = async (): Promise<string> =>
+      (await backup(other.context(disk), { sources: [memoryDirectory()], cwd: '/' })).snapshotId!;
+    await backUpThere();
+    await compact(machine.context(new LimitedBackend(disk, usedBytesOf(disk))), { maxUnusedPercent: 0 });
+    expect(filesIn(disk, 'filter')).toEqual([expect.stringMatching(/^filter\/0{11}1-/)]);
+    // It compares what it has seen last each time.
+    const ids = [await backUpThere(), await backUpThere()];
+    await deleteSnapshots(other.context(disk), { selectors: ids });
+    expect([...machine.missed, ...other.missed]).toEqual([]);
+  },
+);
 
 test('what a command that ran longer did not see stays remembered', async () => {
   const { disk, machine, backUp } = await makeStage(1);

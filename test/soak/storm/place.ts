@@ -38,6 +38,8 @@ export interface StormPlace {
   readonly initOptions: readonly string[];
   /** Whether several clients may use the repository at once. */
   readonly isShared: boolean;
+  /** Whether a killed client can leave a part of a file, which `check` reports and `repair` removes. */
+  readonly leavesParts: boolean;
   /** Returns the environment of a client for one command, which meets the fault. */
   connect(client: number, plan: FaultPlan | undefined, prng: Prng): Readonly<Record<string, string>>;
   /** Called with the id of the process of this command. */

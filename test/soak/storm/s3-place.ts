@@ -12,6 +12,7 @@ export class S3StormPlace implements StormPlace {
   readonly name = 'S3';
   readonly initOptions: readonly string[] = [];
   readonly isShared = true;
+  readonly leavesParts = false;
   readonly kinds: Readonly<Record<string, FaultKind>> = {
     reset: { timesMax: 3 },
     'lost answer': { timesMax: 3 },

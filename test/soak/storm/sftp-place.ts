@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
@@ -9,14 +9,14 @@ import { freePort } from '../../support/free-port.ts';
 import type { Prng } from '../../support/prng.ts';
 import { ldmProgram } from '../../support/run-ldm.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
-import { fillToTheLastByte, mountTmpfs } from '../../support/tmpfs.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { FaultFiles } from './fault-files.ts';
 import { isLockOf } from './place.ts';
 import type { FaultKind, FaultPlan, ServerEvent, StormPlace } from './place.ts';
+import { SmallDisk, filesBelow } from './small-disk.ts';
 
 const FILTER = join(import.meta.dirname, 'sftp-fault-filter.mjs');
 const DAEMON = '/usr/sbin/sshd';
-const DISK_BYTES = 2 ** 29;
 /** The names of the keys, by which the server chooses what serves a connection. */
 const SERVERS = ['sftp-server', 'ldm-serve'] as const;
 
@@ -25,6 +25,7 @@ export class SftpStormPlace implements StormPlace {
   readonly name = 'SFTP';
   readonly initOptions: readonly string[] = [];
   readonly isShared = true;
+  readonly leavesParts = false;
   readonly kinds: Readonly<Record<string, FaultKind>> = {
     reset: { timesMax: 3 },
     'lost answer': { timesMax: 3 },
@@ -38,19 +39,20 @@ export class SftpStormPlace implements StormPlace {
     'client suspended': { ms: 1000 },
     'client suspended for long': { ms: 130_000, countMax: 2 },
   };
-  readonly events: Readonly<Record<string, ServerEvent>> = {
+  readonly events: Record<string, ServerEvent> = {
     'server killed': { run: async (isOver) => await this.#killServer(isOver) },
     'sessions killed': { run: async () => this.#killSessions() },
     'keys refused': { run: async (isOver) => await this.#refuseKeys(isOver), symptom: /Permission denied/ },
-    'disk full': { run: async (isOver) => await this.#fillDisk(isOver), symptom: /no space left|quota|is full/i },
   };
   readonly #directory: string;
   readonly #port: number;
+  readonly #faults: FaultFiles;
   #daemon: ChildProcess | undefined;
 
   private constructor(directory: string, port: number) {
     this.#directory = directory;
     this.#port = port;
+    this.#faults = new FaultFiles(directory);
   }
 
   static async start(): Promise<SftpStormPlace> {
@@ -66,10 +68,7 @@ export class SftpStormPlace implements StormPlace {
   }
 
   connect(client: number, plan: FaultPlan | undefined, prng: Prng): Readonly<Record<string, string>> {
-    const directory = this.#faultsOf(client);
-    rmSync(directory, { recursive: true, force: true });
-    mkdirSync(directory);
-    if (plan !== undefined) writeFileSync(join(directory, 'plan.json'), JSON.stringify(plan));
+    const directory = this.#faults.begin(client, plan);
     const server = prng.pick(SERVERS);
     const path = server === 'ldm-serve' ? '/repository' : this.#repository;
     const ssh = `ssh -F ${join(this.#directory, 'ssh_config')} -i ${join(this.#directory, server)}`;
@@ -82,8 +81,7 @@ export class SftpStormPlace implements StormPlace {
   started(): void {}
 
   firedCount(client: number): number {
-    const file = join(this.#faultsOf(client), 'fired');
-    return existsSync(file) ? statSync(file).size : 0;
+    return this.#faults.firedCount(client);
   }
 
   isSuspended(client: number): boolean {
@@ -98,18 +96,12 @@ export class SftpStormPlace implements StormPlace {
   }
 
   async files(): Promise<ReadonlyMap<string, number>> {
-    const names = readdirSync(this.#repository, { recursive: true, encoding: 'utf8' });
-    const sizes = names.map((name) => [name, statSync(join(this.#repository, name))] as const);
-    return new Map(sizes.filter(([, stats]) => stats.isFile()).map(([name, stats]) => [name, stats.size]));
-  }
-
-  #faultsOf(client: number): string {
-    return join(this.#directory, `faults-${client}`);
+    return filesBelow(this.#repository);
   }
 
   #setUp(): void {
     const directory = this.#directory;
-    if (!mountTmpfs(join(directory, 'disk'), DISK_BYTES)) throw new Error('cannot mount a small disk');
+    this.events['disk full'] = new SmallDisk(join(directory, 'disk')).isFull;
     mkdirSync(join(directory, 'disk/served'));
     mkdirSync('/run/sshd', { recursive: true });
     for (const name of ['host', ...SERVERS])
@@ -121,7 +113,13 @@ export class SftpStormPlace implements StormPlace {
       `${keyOf('sftp-server')}command="${serve}",restrict ${keyOf('ldm-serve')}`,
     );
     const settings = ['PidFile none', 'UsePAM no', 'StrictModes no', 'PasswordAuthentication no'];
-    const more = ['PermitRootLogin yes', 'MaxStartups 100', 'Subsystem sftp /usr/lib/openssh/sftp-server'];
+    // Without SHLVL, bash runs the user's .bashrc, which may do anything.
+    const more = [
+      'SetEnv SHLVL=2',
+      'PermitRootLogin yes',
+      'MaxStartups 100',
+      'Subsystem sftp /usr/lib/openssh/sftp-server',
+    ];
     const own = [`Port ${this.#port}`, 'ListenAddress 127.0.0.1', `HostKey ${directory}/host`];
     const keys = `AuthorizedKeysFile ${directory}/authorized_keys`;
     writeFileSync(join(directory, 'sshd_config'), [...own, keys, ...settings, ...more, ''].join('\n'));
@@ -170,13 +168,6 @@ export class SftpStormPlace implements StormPlace {
     await this.#killSessions();
     await isOver;
     renameSync(`${keys}.away`, keys);
-  }
-
-  async #fillDisk(isOver: Promise<unknown>): Promise<undefined> {
-    const ballast = join(this.#directory, 'disk/ballast');
-    fillToTheLastByte(ballast);
-    await isOver;
-    rmSync(ballast);
   }
 }
 

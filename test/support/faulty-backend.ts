@@ -21,7 +21,7 @@ export interface FaultOptions {
    * had died. 'kill': the process does die, by SIGKILL; for child processes.
    */
   readonly mode?: 'error' | 'crash' | 'kill';
-  readonly errno?: 'EIO' | 'ENOSPC' | 'EROFS' | 'EACCES';
+  readonly errno?: 'EIO' | 'ENOSPC' | 'EROFS' | 'EACCES' | 'ECONNRESET';
   /** With mode 'error': every later operation that counts fails too, like a disk that stays full. */
   readonly repeat?: boolean;
   /** An append that fails has written half of its bytes. */

@@ -1,4 +1,4 @@
-import { LdmError, RepositoryNotFoundError } from '../../core/errors.ts';
+import { BackendError, LdmError, RepositoryNotFoundError } from '../../core/errors.ts';
 import type { OpenFile } from './fuse/file-node.ts';
 import { CONFIG_NAME } from '../../core/format/layout.ts';
 import { TreeIndex } from '../../core/format/tree/tree-index.ts';
@@ -140,7 +140,10 @@ export class MountedSnapshots {
    * machine was suspended, if one of these is the reason.
    */
   async #explain(error: unknown): Promise<unknown> {
-    if (!(error instanceof LdmError) || (await this.#isThere())) return await this.#repository.explain(error);
+    // To ask a place that has just gone away would take as long as the request that has failed.
+    const isAway = error instanceof BackendError && error.kind === 'transient';
+    if (!(error instanceof LdmError) || isAway) return error;
+    if (await this.#isThere()) return await this.#repository.explain(error);
     return new RepositoryNotFoundError(`the repository ${this.#place} is no longer there`, {
       hint: 'Mount it again when it is back.',
       cause: error,

@@ -9,6 +9,7 @@ import type { NamedSnapshot, SnapshotDirectory } from '../../../src/verbs/mount/
 import { ViewDirectory } from '../../../src/verbs/mount/view-nodes.ts';
 import { Repository } from '../../../src/core/repository/repository.ts';
 import type { ByteString } from '../../../src/core/util/byte-string.ts';
+import { FaultyBackend } from '../../support/faulty-backend.ts';
 import { unlockOfTests } from '../../support/test-password.ts';
 import { makeTestRepository } from '../../support/test-repository.ts';
 import type { TestRepository } from '../../support/test-repository.ts';
@@ -59,6 +60,26 @@ describe('the snapshots of a mount', () => {
     const mounted = await openMounted(repository);
     expect(mounted.count).toBe(1);
     expect(idsIn(await mounted.names())).toEqual([kept.slice(0, 8)]);
+  });
+
+  it('stay while the place is away, which is asked once', async () => {
+    const { context, backup } = await makeTestRepository();
+    await backup();
+    let isAway = false;
+    const options = { failAt: 1, repeat: true, mode: 'error', errno: 'ECONNRESET', only: () => isAway } as const;
+    const backend = new FaultyBackend(context.backend, options);
+    const failures: unknown[] = [];
+    const repository = await Repository.open({ backend, mode: 'shared', unlock: unlockOfTests });
+    onTestFinished(async () => repository.close());
+    const onFailure = (error: unknown): void => void failures.push(error);
+    const mounted = await MountedSnapshots.open(repository, { place: 'here', onFailure });
+    const ids = idsIn(await mounted.names());
+    letTimePass();
+    isAway = true;
+    expect(idsIn(await mounted.names())).toEqual(ids);
+    expect(backend.operations).toEqual([{ operation: 'list', name: 'snapshots' }]);
+    expect(failures).toEqual([expect.objectContaining({ kind: 'transient' })]);
+    isAway = false;
   });
 });
 

@@ -6,7 +6,7 @@ import type { RcloneAnswer } from './rclone-connection.ts';
 /** What the messages of rclone and of the clouds behind it have in common. What matches none may pass. */
 const KINDS: readonly (readonly [RegExp, BackendErrorKind])[] = [
   [
-    /no space left|disk full|quota|insufficient.?(?:storage|space)|storage.?(?:full|limit|cap exceeded)|not enough (?:free )?space|out of space|\b507\b/i,
+    /no space left|disk full|quota|insufficient.?(?:storage|space)|storage.?(?:full|limit|cap exceeded)|not enough (?:free )?space|out of space|remaining disk space|\b507\b/i,
     'full',
   ],
   [/read-only/i, 'read-only'],

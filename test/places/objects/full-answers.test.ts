@@ -36,6 +36,7 @@ test.each([
   'storageQuotaExceeded',
   'Insufficient Space',
   'storage cap exceeded',
+  'Post request rcat error: preallocate: file too big for remaining disk space',
 ])('a cloud behind rclone that says "%s" is full', (said) => {
   expect(rcloneError(500, said)).toMatchObject({ kind: 'full' });
 });

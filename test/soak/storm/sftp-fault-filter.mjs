@@ -18,15 +18,18 @@ const plan = existsSync(planFile)
   ? JSON.parse(readFileSync(planFile, 'utf8'))
   : { kind: 'none', at: Infinity, times: 0 };
 const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-let firedCount = existsSync(firedFile) ? statSync(firedFile).size : 0;
 let requestCount = 0;
 /** The id of the request whose answer meets the fault. */
 let watchedId;
 /** What waits for the end of a stall. */
 let held;
 
+/** Also of other connections of the same command. */
+function mayFire() {
+  return (existsSync(firedFile) ? statSync(firedFile).size : 0) < plan.times;
+}
+
 function fire() {
-  firedCount += 1;
   appendFileSync(firedFile, '.');
 }
 
@@ -84,7 +87,7 @@ function signalClient(signal, packet) {
 forEachPacket(process.stdin, (packet) => {
   const type = packet[4];
   requestCount += 1;
-  const isDue = requestCount >= plan.at && firedCount < plan.times && watchedId === undefined && type !== SSH_FXP_INIT;
+  const isDue = requestCount >= plan.at && type !== SSH_FXP_INIT && watchedId === undefined && mayFire();
   const id = packet.readUInt32BE(5);
   if (!isDue) return pass(child.stdin, packet);
   switch (plan.kind) {
@@ -124,7 +127,7 @@ forEachPacket(child.stdout, (packet) => {
     return;
   }
   const isDamaged = plan.kind === 'damaged answer' && packet[4] === SSH_FXP_DATA && requestCount >= plan.at;
-  if (isDamaged && firedCount < plan.times) {
+  if (isDamaged && mayFire()) {
     fire();
     packet = Buffer.from(packet);
     packet[13 + ((requestCount * 101) % (packet.length - 13))] ^= 1 << (requestCount % 8);

@@ -26,6 +26,7 @@ export class SftpStormPlace implements StormPlace {
   readonly initOptions: readonly string[] = [];
   readonly isShared = true;
   readonly leavesParts = false;
+  readonly keepsUnknown = false;
   readonly kinds: Readonly<Record<string, FaultKind>> = {
     reset: { timesMax: 3 },
     'lost answer': { timesMax: 3 },
@@ -47,20 +48,28 @@ export class SftpStormPlace implements StormPlace {
   readonly #directory: string;
   readonly #port: number;
   readonly #faults: FaultFiles;
+  readonly #servers: readonly (typeof SERVERS)[number][];
   #daemon: ChildProcess | undefined;
 
-  private constructor(directory: string, port: number) {
+  private constructor(directory: string, port: number, servers: readonly (typeof SERVERS)[number][]) {
     this.#directory = directory;
+    this.#servers = servers;
     this.#port = port;
     this.#faults = new FaultFiles(directory);
   }
 
-  static async start(): Promise<SftpStormPlace> {
-    const place = new SftpStormPlace(memoryDirectory(), await freePort());
+  /** @param servers - what serves the connections */
+  static async start(servers: readonly (typeof SERVERS)[number][] = SERVERS): Promise<SftpStormPlace> {
+    const place = new SftpStormPlace(memoryDirectory(), await freePort(), servers);
     place.#setUp();
     await place.#startServer();
     onTestFinished(async () => await place.#stopServer());
     return place;
+  }
+
+  /** The place of a directory beside the repository, for those whom `sftp-server` serves. */
+  placeBeside(name: string): string {
+    return `sftp:127.0.0.1:${this.#port}${join(this.#directory, 'disk/served', name)}`;
   }
 
   get #repository(): string {
@@ -69,7 +78,7 @@ export class SftpStormPlace implements StormPlace {
 
   connect(client: number, plan: FaultPlan | undefined, prng: Prng): Readonly<Record<string, string>> {
     const directory = this.#faults.begin(client, plan);
-    const server = prng.pick(SERVERS);
+    const server = prng.pick(this.#servers);
     const path = server === 'ldm-serve' ? '/repository' : this.#repository;
     const ssh = `ssh -F ${join(this.#directory, 'ssh_config')} -i ${join(this.#directory, server)}`;
     return {

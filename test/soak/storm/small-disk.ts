@@ -11,7 +11,7 @@ export class SmallDisk {
   readonly directory: string;
   readonly isFull: ServerEvent = {
     run: async (isOver) => await this.#fill(isOver),
-    symptom: /no space left|quota|is full/i,
+    symptom: /no space left|quota|is full|remaining disk space/i,
   };
 
   constructor(directory: string) {

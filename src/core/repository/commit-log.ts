@@ -88,7 +88,9 @@ class LogReading implements CommitLog {
     const end = endOfRun(this.#listed, Math.min(...this.#listed));
     this.#endsAhead.set(end, askForEnd(this.#place, end));
     const newest = this.#listed.filter((number) => number <= end).sort((a, b) => b - a);
-    for (const number of newest.slice(0, readsAtOnce)) this.#recordsAhead.set(number, readCommit(this.#place, number));
+    // Beside them, `index/commits` is read.
+    for (const number of newest.slice(0, readsAtOnce - 1))
+      this.#recordsAhead.set(number, readCommit(this.#place, number));
     // What fails fails again where it is needed.
     for (const asked of [...this.#endsAhead.values(), ...this.#recordsAhead.values()]) asked.catch(() => undefined);
   }

@@ -13,7 +13,6 @@ export class GroupStormPlace implements StormPlace {
   readonly initOptions: readonly string[];
   readonly isShared = true;
   readonly leavesParts = false;
-  readonly keepsUnknown = true;
   readonly kinds: Readonly<Record<string, FaultKind>>;
   readonly events: Readonly<Record<string, ServerEvent>>;
   readonly #sftp: SftpStormPlace;

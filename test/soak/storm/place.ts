@@ -40,8 +40,6 @@ export interface StormPlace {
   readonly isShared: boolean;
   /** Whether a killed client can leave a part of a file, which `check` reports and `repair` removes. */
   readonly leavesParts: boolean;
-  /** Whether packs may be left for a week, since no machine knows any more that it has written them. */
-  readonly keepsUnknown: boolean;
   /** Returns the environment of a client for one command, which meets the fault. */
   connect(client: number, plan: FaultPlan | undefined, prng: Prng): Readonly<Record<string, string>>;
   /** Called with the id of the process of this command. */

@@ -16,7 +16,6 @@ export class RcloneStormPlace implements StormPlace {
   readonly isShared = false;
   // It writes a file under its name from the beginning.
   readonly leavesParts = true;
-  readonly keepsUnknown = true;
   readonly kinds: Readonly<Record<string, FaultKind>> = {
     reset: { timesMax: 3 },
     'half request': { timesMax: 3 },

@@ -26,7 +26,6 @@ export class SftpStormPlace implements StormPlace {
   readonly initOptions: readonly string[] = [];
   readonly isShared = true;
   readonly leavesParts = false;
-  readonly keepsUnknown = false;
   readonly kinds: Readonly<Record<string, FaultKind>> = {
     reset: { timesMax: 3 },
     'lost answer': { timesMax: 3 },

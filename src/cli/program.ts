@@ -106,12 +106,12 @@ function defineRemoteOptions(program: Command): Command {
     )
     .option(
       '--s3-retention <days>',
-      'have a bucket with object lock refuse to remove or change what a restore needs, for at least so many days after each backup: 30, or governance:30 (LDM_S3_RETENTION)',
+      'have a bucket with object lock refuse to remove or change what a restore needs, for at least this many days after each backup: 30, or governance:30 (LDM_S3_RETENTION)',
       s3RetentionValue,
     )
     .option(
       '--s3-storage-class <class>',
-      'the storage class of packs from 128 KiB on in a bucket, such as STANDARD_IA (LDM_S3_STORAGE_CLASS)',
+      'the storage class of packs of 128 KiB or more in a bucket, such as STANDARD_IA (LDM_S3_STORAGE_CLASS)',
       s3StorageClassValue,
     )
     .option(

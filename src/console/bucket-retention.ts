@@ -20,6 +20,7 @@ export class BucketRetention {
   readonly #memory: RetentionMemory;
   readonly #optionsFor: (place: string) => Promise<RemoteOptions>;
   readonly #places = new Set<string>();
+  readonly #groups = new Set<string>();
 
   constructor(
     { s3Writes, retentionDirectory }: { readonly s3Writes: S3Writes; readonly retentionDirectory: string | undefined },
@@ -35,12 +36,17 @@ export class BucketRetention {
     if (isS3Place(place)) this.#places.add(place);
   }
 
+  /** Adds the bucket of a group, which counts if the command writes to any bucket: snapshots need packs in all groups. */
+  addGroup(place: string): void {
+    if (isS3Place(place)) this.#groups.add(place);
+  }
+
   /** Extends where it is time. Returns a line for each bucket that was looked through. */
   async extend(): Promise<string[]> {
     const lines: string[] = [];
     if (this.#retention === undefined || this.#places.size === 0) return lines;
     const { extendRetention } = await import('../places/s3/extend-retention.ts');
-    for (const place of this.#places) {
+    for (const place of new Set([...this.#places, ...this.#groups])) {
       const nowMs = wallClockMs();
       if (!this.#memory.isDue(place, this.#retention, nowMs)) continue;
       const { retryForMs = RETRY_FOR_MS, signal, onTrouble } = await this.#optionsFor(place);
@@ -66,8 +72,8 @@ class RetentionMemory {
   }
 
   /**
-   * Whether objects may have come below the days that were promised: each gets half as many more when it is written or
-   * extended.
+   * Whether objects may soon come below the days that were promised: each is retained for half as many more after it was
+   * written, extended, or found to be retained for long enough.
    */
   isDue(place: string, { days }: S3Retention, nowMs: number): boolean {
     const last = this.#read(place);

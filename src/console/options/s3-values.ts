@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import type { S3Retention } from '../../places/s3/s3-writes.ts';
 
 const DAYS_MAX = 3650;
-/** What is in them cannot be read before it was restored to the bucket. */
+/** What is in them cannot be read until it has been restored to the bucket. */
 const ARCHIVES = new Set(['GLACIER', 'DEEP_ARCHIVE']);
 
 export const RETENTION_FORM: string = `a number of days from 1 to ${DAYS_MAX} such as 30, or governance:30`;
@@ -30,6 +30,8 @@ export function s3RetentionValue(text: string): S3Retention {
 export function s3StorageClassValue(text: string): string {
   const storageClass = parseS3StorageClass(text);
   if (storageClass !== undefined) return storageClass;
-  const reason = ARCHIVES.has(text.toUpperCase()) ? 'Nothing can be read from an archive before it was restored. ' : '';
+  const reason = ARCHIVES.has(text.toUpperCase())
+    ? 'Nothing can be read from an archive until it has been restored. '
+    : '';
   throw new InvalidArgumentError(`${reason}Give ${STORAGE_CLASS_FORM}.`);
 }

@@ -42,6 +42,7 @@ export class Places {
     const retryForMs = Math.min(options.retryForMs ?? GROUP_RETRY_MS, GROUP_RETRY_MS);
     const opened = await openBackend(place, { ...options, retryForMs, s3AsOf: this.#settings.s3AsOf });
     this.#groups.push(opened);
+    this.retention.addGroup(place);
     return opened;
   }
 

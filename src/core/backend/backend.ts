@@ -99,7 +99,7 @@ interface ObjectWriter {
   stage(isReadOften?: boolean, isContents?: boolean): Promise<StagedFile>;
   /**
    * Writes a file, which appears whole or not at all. `verify` runs right before its name appears. A place whose requests
-   * take effect in their order may call `after` when it has sent those for the name, perhaps again if they are repeated, and
+   * take effect in their order may call `after` when it has sent those for the name, and again if they are repeated, and
    * waits for it: what `after` asks for is answered as it is after the name has appeared. It must not throw.
    */
   publish(name: string, bytes: Uint8Array, verify?: Verify, after?: Verify): Promise<void>;

@@ -85,7 +85,10 @@ class LogReading implements CommitLog {
   #askAhead(): void {
     const { readsAtOnce } = this.#place.backend;
     if (readsAtOnce === 1 || this.#listed.length === 0) return;
-    const end = endOfRun(this.#listed, Math.min(...this.#listed));
+    const end = endOfRun(
+      this.#listed,
+      this.#listed.reduce((least, each) => Math.min(least, each)),
+    );
     this.#endsAhead.set(end, askForEnd(this.#place, end));
     const newest = this.#listed.filter((number) => number <= end).sort((a, b) => b - a);
     // Beside them, `index/commits` is read.

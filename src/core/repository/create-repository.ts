@@ -73,14 +73,17 @@ export async function createRepository(access: Omit<AccessOptions, 'mode'>, give
  * @throws RefusedError if there is a repository, or something else
  */
 export async function assertNoRepository(backend: Backend, known?: ReadonlySet<string>): Promise<void> {
-  const vacant = backend.readsAtOnce > 1 ? assertVacant(backend, known) : undefined;
-  vacant?.catch(() => undefined);
-  if (await repositoryExists(backend)) {
+  const look = async (): Promise<void> => assertVacant(backend, known);
+  // On another machine, both are asked for at once. Nothing is running when this returns.
+  const looking = backend.readsAtOnce > 1 ? look() : undefined;
+  const [exists] = await Promise.allSettled([repositoryExists(backend), looking]);
+  if (exists.status === 'rejected') throw exists.reason;
+  if (exists.value) {
     throw new RefusedError(`${backend.location} is already a repository`, {
       hint: 'It was not changed. Use it, or choose another place.',
     });
   }
-  await (vacant ?? assertVacant(backend, known));
+  await (looking ?? look());
 }
 
 async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {

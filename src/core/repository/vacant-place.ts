@@ -9,6 +9,7 @@ import {
   RESERVE_NAME,
 } from '../format/layout.ts';
 import { isOwnName } from '../format/own-names.ts';
+import { bothOf } from '../util/map-concurrently.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { listEverything } from './own-listing.ts';
 
@@ -24,8 +25,9 @@ const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, GROUPS_NAME
 export async function assertVacant(backend: Backend, known: ReadonlySet<string> = new Set()): Promise<void> {
   // On another machine, both are asked for at once. What the examination says comes first.
   const finding = backend.readsAtOnce > 1 ? foreignFile(backend, known) : undefined;
-  finding?.catch(() => undefined);
-  const place = await backend.examine();
+  const [examined] = await Promise.allSettled([backend.examine(), finding]);
+  if (examined.status === 'rejected') throw examined.reason;
+  const place = examined.value;
   if (place?.file !== undefined) {
     const reason = place.file === backend.location ? 'it is a file' : `${place.file} is a file`;
     throw new RefusedError(`cannot create a repository at ${backend.location}: ${reason}`, { hint: HINT });
@@ -46,14 +48,17 @@ export async function assertVacant(backend: Backend, known: ReadonlySet<string> 
 }
 
 async function foreignFile(backend: Backend, known: ReadonlySet<string>): Promise<string | undefined> {
+  const [found, reserveBytes] = await bothOf(foreignIn(backend, known), backend.sizeOf(RESERVE_NAME));
+  if (found !== undefined) return found;
+  return reserveBytes === undefined || reserveBytes === RESERVE_BYTES ? undefined : RESERVE_NAME;
+}
+
+async function foreignIn(backend: Backend, known: ReadonlySet<string>): Promise<string | undefined> {
   const list = async (directory: string): ReturnType<typeof listEverything> => listEverything(backend, directory);
-  const measuring = backend.sizeOf(RESERVE_NAME);
-  measuring.catch(() => undefined);
   for await (const [directory, listing] of prefetch(DIRECTORIES, backend.readsAtOnce, list)) {
     for (const { name, isForeign } of await listing) {
       if (!known.has(name) && (isForeign === true || !isOwnName(name) || !LEFT_BY_INIT.has(directory))) return name;
     }
   }
-  const reserveBytes = await measuring;
-  return reserveBytes === undefined || reserveBytes === RESERVE_BYTES ? undefined : RESERVE_NAME;
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import type { Backend } from '../backend/backend.ts';
 import { ENVELOPE_HEADER_BYTES, decryptPart, epochOfHeader } from '../crypto/envelope.ts';
-import { isDamage } from '../errors.ts';
+import { isAbsent, isDamage } from '../errors.ts';
 import { BLOCK_HEADER_BYTES, blockBytes, decodeBlockPrefix } from '../format/block.ts';
 import { packName } from '../format/layout.ts';
 import type { BlockCodec } from './block-codec.ts';
@@ -52,18 +52,23 @@ export function beginPart(backend: Backend, place: BlockPlace, range: BlockSpan,
 
 /**
  * Opens a part, whose chunks are verified when they are used. Returns undefined if the whole block must be read: it is
- * compressed after all, or damaged.
+ * compressed after all, damaged or missing.
  * @throws BackendError
  */
 export async function openPart(codec: BlockCodec, begun: BegunPart, pool: BufferPool): Promise<OpenBlock | undefined> {
   try {
     const [buffer, head] = await Promise.all([begun.buffer, begun.part.head]);
     const part = decodePart(codec, { ...begun, buffer, head });
-    return part && { bytesOf: (chunk) => cut(codec, part, chunk), release: () => pool.give(buffer) };
+    if (part !== undefined) return { bytesOf: (chunk) => cut(codec, part, chunk), release: () => pool.give(buffer) };
   } catch (error) {
-    if (isDamage(error)) return undefined;
-    throw error;
+    // Reading the whole block says what is wrong, and looks for other copies.
+    if (!isDamage(error) && !isAbsent(error)) throw error;
   }
+  begun.buffer.then(
+    (buffer) => pool.give(buffer),
+    () => undefined,
+  );
+  return undefined;
 }
 
 /** @throws CorruptDataError if the bytes are not those of the chunk */

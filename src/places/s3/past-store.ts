@@ -10,7 +10,7 @@ interface PastObject extends StoredObject {
 }
 
 /**
- * A bucket with versions as it was right before a second. All its versions are listed once. Nothing can be written; the locks of this
+ * A bucket with versions as it was just before the given second. All its versions are listed once. Nothing can be written; the locks of this
  * process are in memory, since nothing that happens now changes what was.
  */
 export class PastStore implements ObjectStore {

@@ -37,8 +37,10 @@ const RETAINED =
 /** In classes for rare reads, a smaller object costs as much as one of this size. */
 const CLASSED_BYTES_MIN = 128 * 1024;
 const DAY_MS = 24 * 3_600_000;
-/** An object is retained for so many times the days, so that its retention need not be extended with each backup. */
-const SPAN_FACTOR = 1.5;
+/** An object is retained for this many times the days, so that its retention need not be extended with each backup. */
+const SPAN_FACTOR = 2;
+/** Retentions are extended every half of the days. Until then, no object may come below the days. */
+const LEAST_FACTOR = 1.5;
 
 /** Whether an object is retained. `name`: below the prefix. */
 export function isRetained(name: string): boolean {
@@ -52,7 +54,7 @@ export function spanMsOf({ days }: S3Retention): number {
 
 /** An object that is retained for less than this is extended. */
 export function leastMsOf({ days }: S3Retention): number {
-  return days * DAY_MS;
+  return days * DAY_MS * LEAST_FACTOR;
 }
 
 /** Returns what is written with an object besides its bytes. */

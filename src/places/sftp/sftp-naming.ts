@@ -52,8 +52,8 @@ export class SftpNaming {
     const [from, to] = [directoryOf(source), directoryOf(target)];
     const directory = isRepeated ? undefined : await this.#expected.take(connection, to);
     if (directory !== undefined && (from === to || from === 'tmp')) {
-      await unlessTaken(renameAndSync(connection, paths, { directory, isNew, along }));
-      closeLater(connection, directory);
+      const renaming = renameAndSync(connection, paths, { directory, isNew, along });
+      await unlessTaken(renaming).finally(() => closeLater(connection, directory));
       return;
     }
     // After a move, the directory with the new name comes first.

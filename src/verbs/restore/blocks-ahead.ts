@@ -41,6 +41,7 @@ export class BlocksAhead {
   #next = 0;
   #heldBytes = 0;
   #readCount = 0;
+  #isClosed = false;
 
   constructor(options: BlocksAheadOptions) {
     this.#options = options;
@@ -101,8 +102,14 @@ export class BlocksAhead {
     this.#readMore();
   }
 
+  /** When it returns, nothing is read any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled([...this.#begun.values()].map(({ buffer }) => buffer));
+  }
+
   #readMore(): void {
-    while (this.#heldBytes < this.#options.bytesMax && this.#readCount < this.#readsAtOnce) {
+    while (!this.#isClosed && this.#heldBytes < this.#options.bytesMax && this.#readCount < this.#readsAtOnce) {
       if (!this.#readOne()) return;
     }
   }

@@ -220,6 +220,7 @@ async function runSteps(run: RestoreRun): Promise<Blocks> {
     }
   } finally {
     await restorer.close();
+    await ahead.close();
     setAside?.close();
   }
   return restorer.blocks;

@@ -110,7 +110,7 @@ function describeSpace(stats: StatsResult, isVerbose: boolean): string {
 }
 
 function describeOldVersions(old: NonNullable<StatsResult['oldVersions']>): string {
-  if (old === 'unknown') return 'unknown: these keys may not list them';
+  if (old === 'unknown') return 'unknown: these keys are not allowed to list them';
   return `${formatBytes(old.bytes)} in ${countNoun(old.count, 'object')} that the bucket keeps besides`;
 }
 

@@ -87,4 +87,10 @@ describe.each([
     expect(outcomes.right).toBeGreaterThanOrEqual(FILE_COUNT - 2);
     expect(outcomes.reported).toBeGreaterThanOrEqual(1);
   });
+
+  it('is reported where its pack is gone, and ends no restore', async () => {
+    const { disk, pack, restoreOne } = await setStage(isEncrypted);
+    await disk.remove(pack);
+    expect(await restoreOne(new FarBackend(disk))).toBeUndefined();
+  });
 });

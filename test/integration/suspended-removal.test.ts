@@ -118,7 +118,7 @@ test.each([
     const scheduleCount = seeds.count;
     expect(loss).toBeUndefined();
     // Nothing names a new segment that a listing hides, and a suspended process may have a copy to take back.
-    expect(alarms.length, alarms[0]).toBeLessThanOrEqual(Math.floor(scheduleCount / 300));
+    expect(alarms.length, alarms[0]).toBeLessThanOrEqual(Math.floor(scheduleCount / 100));
     // The faults must have happened, and the operations must have come to an end beside them.
     expect(lostLockCount).toBeGreaterThan(scheduleCount);
     const count = (pattern: RegExp): number =>

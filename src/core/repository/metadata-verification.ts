@@ -1,24 +1,21 @@
-import type { Backend } from '../backend/backend.ts';
+import type { ObjectReader } from '../backend/backend.ts';
 import type { PackHash } from '../crypto/pack-digest.ts';
 import { BackendError, CorruptDataError, isAbsent, isDamage } from '../errors.ts';
 import type { Group } from '../groups/group.ts';
 import { MetadataCopy } from '../groups/metadata-copy.ts';
-import { assertNamed, otherRecordsIn } from './groups/named-bytes.ts';
+import { assertNamed } from './groups/named-bytes.ts';
 import { listMetadata } from './groups/own-metadata.ts';
 
-/** A copy of a small file of the repository, in a group, that differs from that file or from what its name says. */
+/** A copy of a small file of the repository, in a group, that differs from what its name says. */
 export interface DamagedMetadata {
   readonly group: Group;
   readonly name: string;
   readonly reason: string;
 }
 
-/**
- * Verifies the copies of what the repository has. What it lacks, or a group does, is not looked at. Commit records are
- * always read: they are small, and their names do not say what is in them.
- */
+/** Verifies the copies of what the repository has. What it lacks, or a group does, is not looked at. */
 export async function findDamagedMetadata(
-  own: Backend,
+  own: ObjectReader,
   groups: readonly Group[],
   { packHash, isRead }: { readonly packHash: PackHash; readonly isRead: (name: string) => boolean },
 ): Promise<DamagedMetadata[]> {
@@ -27,10 +24,8 @@ export async function findDamagedMetadata(
   for (const group of groups.filter(({ isOnline }) => isOnline)) {
     try {
       const copy = await MetadataCopy.open(group);
-      const other = new Set(await otherRecordsIn(copy, { own, packHash }, listed));
-      for (const name of listed.filter((each) => copy.sizes.has(each) && (isRead(each) || other.has(each)))) {
-        const isOther = other.has(name) ? 'it differs from the one of the repository' : undefined;
-        const reason = (await problemOf(copy, name, packHash)) ?? isOther;
+      for (const name of listed.filter((each) => copy.sizes.has(each) && isRead(each))) {
+        const reason = await problemOf(copy, name, packHash);
         if (reason !== undefined) damaged.push({ group, name, reason });
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -13,7 +13,7 @@ import { setCopies } from '../../../src/verbs/group/groups.ts';
 import { repair } from '../../../src/verbs/repair/repair.ts';
 import { fill, keepGrouped, makeGrouped } from '../../support/grouped-repository.ts';
 import type { GroupedRepository } from '../../support/grouped-repository.ts';
-import { copiesIn, ownPlace, recover, rolledBack, statesOf } from '../../support/metadata-in-groups.ts';
+import { copiesIn, ownPlace, recover, rolledBack } from '../../support/metadata-in-groups.ts';
 
 // Yesterday's state in the repository's own place, and today's in its groups.
 
@@ -140,37 +140,6 @@ test('the copies of an accepted older state have no commit record of the newer o
   await recover(grouped, 'a');
   expect((await check(grouped.context, { readData: true })).findings).toEqual([]);
   await compact(grouped.context);
-});
-
-test('group list and check notice them in the copies before, and a repair replaces them', async () => {
-  const grouped = await make();
-  await withOtherRecords(grouped);
-  const name = 'index/commit-000000000003';
-  const contentIn = (group: string): Buffer => readFileSync(join(grouped.place(group), 'metadata', name));
-  const own = readFileSync(join(ownPlace(grouped), name));
-  // What else the newer state had is not there any more, so that only the content of a record of the same size tells.
-  const [newer] = copiesIn(grouped, 'a', 'snapshots').filter(
-    (id) => !readdirSync(join(ownPlace(grouped), 'snapshots')).includes(id),
-  );
-  for (const group of ['a', 'b'])
-    for (const directory of ['snapshots', 'manifests.bak'])
-      rmSync(join(grouped.place(group), 'metadata', directory, newer!));
-  expect(contentIn('a').length).toBe(own.length);
-  expect(await statesOf(grouped)).toEqual(['outdated', 'outdated']);
-  const found = ['a', 'b'].map((group) => ({
-    severity: 'error',
-    kind: 'metadata-damaged',
-    group,
-    name,
-    reason: 'it differs from the one of the repository',
-  }));
-  const { findings } = await check(grouped.context);
-  expect(findings.filter(({ kind }) => kind === 'metadata-damaged')).toEqual(found);
-  const { actions } = await repair(grouped.context);
-  expect(actions).toContainEqual({ kind: 'metadata-rewritten', fileCount: 1, group: 'a' });
-  for (const group of ['a', 'b']) expect(contentIn(group)).toEqual(own);
-  expect(await statesOf(grouped)).toEqual(['current', 'current']);
-  expect((await check(grouped.context, { readData: true })).findings).toEqual([]);
 });
 
 test('a recovery replaces a commit record that an interrupted one of another state has left', async () => {

@@ -17,7 +17,7 @@ import { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { wallClockMs } from '../../util/clock.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import type { DamagedMetadata } from '../metadata-verification.ts';
-import { otherRecordsIn, readNamed } from './named-bytes.ts';
+import { readNamed } from './named-bytes.ts';
 import { openCopies, unlessItFails } from './opened-copies.ts';
 import {
   inCopiedSteps,
@@ -107,11 +107,20 @@ class MetadataCopying {
     });
   }
 
-  /** After a compaction, there are only a few. */
+  /**
+   * The names of all other files say what is in them. A commit record of another state with the same number may even have
+   * the same size, and would call snapshots lost. After a compaction, there are only a few.
+   */
   async #forgetOtherRecords(names: readonly string[]): Promise<void> {
-    await this.#inEach(async (copy) => {
-      for (const name of await otherRecordsIn(copy, this.#options, names)) copy.forget(name);
-    });
+    const { own, packHash } = this.#options;
+    for (const name of names.filter((each) => isCommitName(each))) {
+      const bytes = await readNamed(own, name, packHash);
+      if (bytes === undefined) continue;
+      await this.#inEach(async (copy) => {
+        if (!copy.sizes.has(name)) return;
+        if (!(await copy.read(name, (copied) => Buffer.compare(copied, bytes) === 0))) copy.forget(name);
+      });
+    }
   }
 
   async #copyStep(names: readonly string[], sizes: ReadonlyMap<string, number>): Promise<void> {

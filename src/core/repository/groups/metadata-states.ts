@@ -1,42 +1,27 @@
-import type { Backend } from '../../backend/backend.ts';
-import type { PackHash } from '../../crypto/pack-digest.ts';
-import { RECOVERIES_NAME, isCommitName } from '../../format/layout.ts';
+import type { ObjectReader } from '../../backend/backend.ts';
+import { RECOVERIES_NAME } from '../../format/layout.ts';
 import type { Group } from '../../groups/group.ts';
 import { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { openCopies, unlessItFails } from './opened-copies.ts';
-import { otherRecordsIn } from './named-bytes.ts';
 import { areSameFiles, listMetadata, readChangeable } from './own-metadata.ts';
 
 /** Whether a group has copies of everything, or lacks something, or has none. */
 export type MetadataCopyState = 'current' | 'outdated' | 'none';
 
-/**
- * How many commit records are compared by their content: the newest. Two states of a repository that have parted have
- * different ones from some number on. `check` compares all.
- */
-const COMPARED_RECORDS = 16;
-
 /** By id, of those that can be reached. `own`: the place of the repository, without its groups. */
 export async function metadataStates(
-  own: Backend,
+  own: ObjectReader,
   groups: readonly Group[],
-  packHash: PackHash,
 ): Promise<Map<string, MetadataCopyState>> {
   const files = await readChangeable(own);
   const listed = [...(await listMetadata(own)).values()].flat();
-  const records = listed.map(({ name }) => name).filter((name) => isCommitName(name));
-  const compared = records.toSorted().slice(-COMPARED_RECORDS);
   const copies = await openCopies(groups);
-  const stateOf = async (copy: MetadataCopy): Promise<MetadataCopyState> => {
-    const { state, sizes, newestNumber } = copy;
+  const stateOf = ({ state, sizes, newestNumber }: MetadataCopy): MetadataCopyState => {
     if (newestNumber === 0) return 'none';
     const isCurrent = state !== undefined && areSameFiles(withoutRecoveries(state.files), withoutRecoveries(files));
-    if (!isCurrent || !listed.every(({ name, sizeBytes }) => sizes.get(name) === sizeBytes)) return 'outdated';
-    const others = await unlessItFails(copy.group, async () => otherRecordsIn(copy, { own, packHash }, compared));
-    return others === undefined || others.length === 0 ? 'current' : 'outdated';
+    return isCurrent && listed.every(({ name, sizeBytes }) => sizes.get(name) === sizeBytes) ? 'current' : 'outdated';
   };
-  const states = await Promise.all(copies.map(async (copy) => [copy.group.id, await stateOf(copy)] as const));
-  return new Map(states);
+  return new Map(copies.map((copy) => [copy.group.id, stateOf(copy)]));
 }
 
 /** What a repository was just made again from is not outdated. */

@@ -6,8 +6,6 @@ import { readSurely } from '../../backend/sure-reading.ts';
 import { CorruptDataError, isAbsent, isDamage } from '../../errors.ts';
 import { FILE_ID_BYTES } from '../../format/constants.ts';
 import { baseName, directoryOf, isCommitName, isId } from '../../format/layout.ts';
-import type { MetadataCopy } from '../../groups/metadata-copy.ts';
-import { mapConcurrently } from '../../util/map-concurrently.ts';
 
 /**
  * Returns the bytes of a file as they are stored, if they are what the file says of itself: its name is their digest, or
@@ -27,29 +25,6 @@ export async function readNamed(own: Backend, name: string, packHash: PackHash):
     if (isAbsent(error) || isDamage(error)) return undefined;
     throw error;
   }
-}
-
-/**
- * Returns which of these commit records a copy has with other bytes. The names of all other copied files say what is in
- * them; a record of another state may have the same number, and even the same size, and would call snapshots lost.
- */
-export async function otherRecordsIn(
-  copy: MetadataCopy,
-  { own, packHash }: { readonly own: Backend; readonly packHash: PackHash },
-  names: readonly string[],
-): Promise<string[]> {
-  const records = names.filter((name) => isCommitName(name) && copy.sizes.has(name));
-  const differs = await mapConcurrently(records, own.readsAtOnce, async (name) => {
-    const bytes = await readNamed(own, name, packHash);
-    if (bytes === undefined) return false;
-    try {
-      return await copy.read(name, (copied) => Buffer.compare(copied, bytes) !== 0);
-    } catch (error) {
-      if (!isAbsent(error)) throw error;
-      return false;
-    }
-  });
-  return records.filter((_, index) => differs[index]);
 }
 
 function digestMatches(name: string, bytes: Uint8Array, packHash: PackHash): boolean {

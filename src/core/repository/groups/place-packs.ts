@@ -29,7 +29,7 @@ interface OpenedGroups {
   readonly metadataStates: () => Promise<ReadonlyMap<string, MetadataCopyState>>;
   /** By name of a group, what its copies have of a newer state than the repository itself. Only groups with something. */
   readonly newerStates: () => Promise<ReadonlyMap<string, NewerState>>;
-  /** Verifies the copies of the commit records, and of everything else small as far as `isRead` says. */
+  /** Verifies the copies of everything small that the repository has, as far as `isRead` says. */
   readonly damagedMetadata: (isRead: (name: string) => boolean) => Promise<DamagedMetadata[]>;
   /** For changes of the list of groups, under an exclusive lock, which `verify` verifies. */
   changes(verify: Verify): Promise<GroupChanges>;
@@ -106,7 +106,7 @@ async function placeInGroups(
   };
   const metadataStates = async (): Promise<ReadonlyMap<string, MetadataCopyState>> => {
     const { metadataStates: statesOf } = await import('./metadata-states.ts');
-    return await statesOf(backend, grouped.groups, packHash);
+    return await statesOf(backend, grouped.groups);
   };
   const damagedMetadata: OpenedGroups['damagedMetadata'] = async (isRead) => {
     const { findDamagedMetadata } = await import('../metadata-verification.ts');

@@ -46,7 +46,7 @@ export function beginBlock(backend: Backend, place: BlockPlace, pool: BufferPool
     return buffer;
   };
   const buffer = read();
-  // Whoever opens the block gets the error, if anything does.
+  // The error is reported when the block is opened.
   buffer.catch(() => undefined);
   return { sizeBytes, buffer };
 }

@@ -15,7 +15,7 @@ interface Opened {
 
 /**
  * New temporary files that were opened before they are needed, which saves a wait for each file that is written. Only
- * while there is a lock: whoever has the exclusive one removes all temporary files.
+ * while there is a lock: a command with the exclusive one removes all temporary files.
  */
 export class TemporaryFiles {
   readonly #pathOf: (name: string) => string;
@@ -31,7 +31,7 @@ export class TemporaryFiles {
       const name = `tmp/${randomBytes(16).toString('hex')}`;
       const flags = OPEN_MODE.WRITE | OPEN_MODE.CREAT | OPEN_MODE.EXCL;
       const opening = openFile(connection, this.#pathOf(name), flags).then((handle) => ({ name, connection, handle }));
-      // Whoever needs the file opens another one, and learns what is wrong.
+      // The caller then opens another file, and gets the error if there is one.
       this.#opened.set(
         name,
         opening.catch(() => undefined),

@@ -142,8 +142,8 @@ describe('a loss is found where', () => {
   // In the suite, from shortly before the first one that shows those which it runs.
   const LOSING = fixedRange(20_000, RUNS_ALL ? 1 : 317);
   const LOSING_WHERE_LISTINGS_LAG = fixedRange(20_000, RUNS_ALL ? 1 : 520);
-  const LOSING_BY_RULE = fixedRange(20_000, RUNS_ALL ? 1 : 36);
-  const LOSING_BY_CACHE = fixedRange(20_000, RUNS_ALL ? 1 : 29);
+  const LOSING_BY_RULE = fixedRange(20_000, RUNS_ALL ? 1 : 8);
+  const LOSING_BY_CACHE = fixedRange(20_000, RUNS_ALL ? 1 : 8);
   const has = ({ calls }: ModelProcess, start: string): boolean => calls.some((call) => call.startsWith(start));
   const isLock = (name: string): boolean => /^locks\/(?:shared|exclusive)-/.test(name);
   /** Neither the directory nor the marks say what is condemned. */

@@ -112,6 +112,13 @@ export class SuspensionLedger {
     if (!findings.some(({ severity }) => severity === 'error')) this.alarm ??= `${process.kind} failed: ${error.stack}`;
   }
 
+  /** After all operations: only snapshots that were not reported may be damaged, by the loss of their chunks. */
+  async verifyHealed(): Promise<void> {
+    const { findings } = await check({ backend: copyWithoutLocks(this.#disk), ...optionsOfTests() });
+    const found = findings.find(({ severity, kind }) => severity === 'error' && kind !== 'chunk-missing');
+    if (found !== undefined) this.alarm ??= `in the end, check finds ${JSON.stringify(found)}`;
+  }
+
   #madeAs(id: string): string {
     return this.manifestOf(id)?.original ?? id;
   }

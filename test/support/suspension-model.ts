@@ -92,6 +92,7 @@ export class SuspensionModel {
     for (const process of this.#processes) await process.kill();
     // A delete after a killed change of tags takes both manifests of the snapshot, but only if it sees both.
     if (!this.#losesLocks && !this.#lags && this.loss === undefined) await this.#ledger.verifySingle();
+    if (this.loss === undefined) await this.#ledger.verifyHealed();
   }
 
   async #advance(step: number): Promise<void> {

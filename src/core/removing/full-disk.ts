@@ -4,8 +4,8 @@ import type { Listing } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 
 /**
- * Removes the reserve and the checkpoints of a full disk. The numbers of checkpoints then begin again, which other machines
- * would take for an older state: a new commit record shows them that it is a newer one. It needs the room of the reserve,
+ * Removes the reserve and the checkpoints of a full disk. Other machines have seen the number of one of them, and would
+ * take that for an older state: a new commit record shows them that it is a newer one. It needs the room of the reserve,
  * or of the checkpoints where there is no reserve.
  */
 export async function makeRoom(repository: Repository, listing: Listing): Promise<void> {
@@ -40,7 +40,7 @@ function imagesToGiveUp({ snapshotIds, deletedIds, checkpoints }: Listing): read
  * repository that has chunks but no snapshots looks as if its snapshots were lost.
  */
 export async function restoreImageAndReserve(repository: Repository): Promise<void> {
-  if ((await repository.files.list('filter')).length === 0) {
+  if (!(await hasCheckpoint(repository))) {
     const { state } = await repository.openState();
     try {
       if (state.isComplete) await repository.writeCheckpoint(state);
@@ -49,4 +49,10 @@ export async function restoreImageAndReserve(repository: Repository): Promise<vo
     }
   }
   await repository.order.keepReserve();
+}
+
+/** A listing may lack the one that this process has written. */
+async function hasCheckpoint({ files, lastCheckpoint }: Repository): Promise<boolean> {
+  if ((await files.list('filter')).length > 0) return true;
+  return lastCheckpoint !== undefined && (await files.exists(lastCheckpoint));
 }

@@ -63,8 +63,10 @@ export class Removal {
     // What the copies of the metadata say is needed must not be removed from the groups.
     await this.#repository.groups?.copyMetadata?.(assertLocked);
     await this.#repository.renewLock();
-    for (const id of [...(await files.snapshotIds()), ...(await files.committedAfter(this.#lastCommit))]) {
-      if (this.#knownSnapshotIds.has(id)) continue;
+    const isNew = (id: string): boolean => !this.#knownSnapshotIds.has(id);
+    const listed = (await files.snapshotIds()).filter(isNew);
+    const committed = (await files.committedAfter(this.#lastCommit)).filter(isNew);
+    for (const id of [...(await files.existingSnapshots(listed)), ...committed]) {
       throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared meanwhile; the removal has not begun`, {
         hint: 'Run the command again.',
       });

@@ -147,17 +147,20 @@ class LogReading implements CommitLog {
   }
 }
 
+/** Numbers of records, as in `CommitLog`. */
+export type CommitEnds = { readonly start: number; readonly last: number };
+
 /**
- * Returns the highest number in use. Records below the one that `index/commits` names are never read, and a listing that
+ * Returns the highest number in use, and the one in `index/commits`. Records below that are never read, and a listing that
  * lags behind, or that has records of an interrupted removal, may end below it. If `index/commits` is damaged, `check`
  * reports it and compactions stop, so only the listing counts then: a commit must not fail for that.
  */
-export async function lastCommitIn(place: FilePlace, listedLast: number): Promise<number> {
+export async function lastCommitIn(place: FilePlace, listedLast: number): Promise<CommitEnds> {
   const start = await readStart(place).catch((error: unknown) => {
     if (!isDamage(error)) throw error;
     return 0;
   });
-  return start <= listedLast ? listedLast : await askForEnd(place, start);
+  return { start, last: start <= listedLast ? listedLast : await askForEnd(place, start) };
 }
 
 /** Returns the number of the record that took the place of all before it; 0 if there is none. */

@@ -6,7 +6,7 @@ import type { CommitRecord } from '../format/commit-record.ts';
 import { commitName } from '../format/layout.ts';
 import type { FilePlace } from '../store/pack-end.ts';
 import { lastCommitIn } from './commit-log.ts';
-import type { CommitLog } from './commit-log.ts';
+import type { CommitEnds, CommitLog } from './commit-log.ts';
 import { CommitMerge } from './commit-merge.ts';
 import type { DurableOrder } from './durable-order.ts';
 import { commitNumbersOf, idsOf, lastCommitOf } from './listing.ts';
@@ -21,7 +21,7 @@ export class CommitRecords {
   /** The highest number that is known to be in use. */
   #last: number | undefined;
   /** Once `#last` is not only what a listing had. */
-  #sure: Promise<number> | undefined;
+  #sure: Promise<CommitEnds> | undefined;
 
   /** The number of the last record that this process has written, 0 if there is none, and the snapshots in its records. */
   readonly written: { number: number; readonly snapshotIds: string[] } = { number: 0, snapshotIds: [] };
@@ -69,7 +69,7 @@ export class CommitRecords {
   async publishMerge(merge: CommitMerge): Promise<void> {
     const { number, snapshotIds } = await merge.publish();
     this.#last = this.written.number = number;
-    this.#sure = Promise.resolve(number);
+    this.#sure = Promise.resolve({ start: number, last: number });
     this.written.snapshotIds.push(...snapshotIds);
   }
 
@@ -104,19 +104,20 @@ export class CommitRecords {
   }
 
   /**
-   * Finds the number of the last record, which `record` needs. Asks only once: nothing replaces the records while this
-   * process has its lock.
+   * Finds the number of the last record, which `record` needs, and of the one that took the place of all before it. Asks only
+   * once: nothing replaces the records while this process has its lock.
    */
-  async findLast(): Promise<void> {
+  async findLast(): Promise<CommitEnds> {
     this.#sure ??= this.#askLast();
     const found = await this.#sure.catch((error: unknown) => {
       this.#sure = undefined;
       throw error;
     });
-    this.#last = Math.max(this.#last ?? 0, found);
+    this.#last = Math.max(this.#last ?? 0, found.last);
+    return { start: found.start, last: this.#last };
   }
 
-  async #askLast(): Promise<number> {
+  async #askLast(): Promise<CommitEnds> {
     const last = this.#last ?? lastCommitOf(commitNumbersOf(await optionalNames(this.#place.backend, 'index')));
     return await lastCommitIn(this.#place, last);
   }

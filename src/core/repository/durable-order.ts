@@ -5,6 +5,7 @@ import { sha256 } from '../crypto/sha256.ts';
 import { sealStream } from '../crypto/stream-seal.ts';
 import { isDiskFull } from '../errors.ts';
 import { mapConcurrently } from '../util/map-concurrently.ts';
+import { isCheckpointName } from '../format/checkpoint-name.ts';
 import { encodeCondemnation } from '../format/condemnation.ts';
 import type { Condemned } from '../format/condemnation.ts';
 import { NONCE_BYTES } from '../format/constants.ts';
@@ -18,7 +19,6 @@ import {
   condemnationMark,
   condemnationName,
   deletedName,
-  isCheckpointName,
   manifestCopyName,
   segmentName,
   snapshotName,

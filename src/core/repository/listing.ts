@@ -131,18 +131,22 @@ export async function listRepository(
 
 /**
  * Looks by name for the snapshots that were committed and that a listing lacks, as listings may be old. Those of `deleted`
- * are looked for too: they may have been brought back since. `commitNumbers`: of the listed commit records.
+ * are looked for too: they may have been brought back since. So are those that an old listing may still have, except in a
+ * directory of this machine: a cache may have their manifests. `commitNumbers`: of the listed commit records.
  */
 async function completeListing(place: FilePlace, listing: Listing, commitNumbers: readonly number[]): Promise<Listing> {
   const { backend } = place;
   const commits = await readCommitLog(place, commitNumbers);
-  const snapshots = new Set(listing.snapshotIds);
   const deleted = new Set(listing.deletedIds);
-  const unlisted = [...new Set([...commits.snapshotIds, ...deleted])].filter((id) => !snapshots.has(id));
+  const isOutdated = (id: string): boolean => deleted.has(id) || (commits.start > 0 && !commits.snapshotIds.has(id));
+  const isSure = (id: string): boolean => backend.localDirectory !== undefined || !isOutdated(id);
+  const snapshots = new Set(listing.snapshotIds.filter((id) => isSure(id)));
+  const all = new Set([...listing.snapshotIds, ...commits.snapshotIds, ...deleted]);
+  const unsure = [...all].filter((id) => !snapshots.has(id));
   const lostIds: string[] = [];
-  const names = unlisted.flatMap((id) => [snapshotName(id), deletedName(id)]);
-  const found = unlisted.length === 0 ? new Map<string, number>() : await backend.sizesOf(names);
-  for (const id of unlisted) {
+  const names = unsure.flatMap((id) => [snapshotName(id), deletedName(id)]);
+  const found = unsure.length === 0 ? new Map<string, number>() : await backend.sizesOf(names);
+  for (const id of unsure) {
     if (found.has(snapshotName(id))) snapshots.add(id);
     else if (found.has(deletedName(id))) deleted.add(id);
     else if (commits.snapshotIds.has(id)) lostIds.push(id);

@@ -1,9 +1,11 @@
 import type { ObjectReader } from '../backend/backend.ts';
 import { isDamage } from '../errors.ts';
-import { packName, segmentName } from '../format/layout.ts';
+import { commitKnownBy } from '../format/checkpoint-name.ts';
+import { deletedName, packName, segmentName, snapshotName } from '../format/layout.ts';
 import { FilterState, RebuildNeededError } from '../ldm/filter-state.ts';
 import { LdmFilter } from '../ldm/ldm-filter.ts';
 import { loadCheckpoints } from './checkpoint-file.ts';
+import { readCommitLog } from './commit-log.ts';
 import { planOf } from './config-file.ts';
 import { hasCondemned, listRepository, withoutCondemned } from './listing.ts';
 import type { Listing } from './listing.ts';
@@ -75,18 +77,44 @@ async function openListed(options: OpenStateOptions, listing: Listing): Promise<
 async function openListing(options: OpenStateOptions, listing: Listing, needsCondemned: boolean): Promise<OpenedState> {
   const snapshots = new Map(options.prediction?.remembered ?? options.from?.remembered);
   const known: CheckpointKnowledge = { damaged: new Map(), segmentIds: new Set(), snapshots };
-  for await (const { state, checkpoint } of startingStates(options, listing, known.damaged)) {
+  for await (const { state, checkpoint, addedNames } of startingStates(options, listing, known.damaged)) {
+    if (await hasReclaimed(options, listing, { state, checkpoint })) continue;
     for (const id of state.segments) known.segmentIds.add(id);
     for (const [id, folded] of state.snapshots) known.snapshots.set(id, folded);
     try {
-      return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint }).fold();
+      return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint, addedNames }).fold();
     } catch (error) {
       // An older checkpoint, or finally a rebuild, may not need the unreadable files.
       if (!(error instanceof RebuildNeededError || isDamage(error))) throw error;
     }
   }
   const state = new FilterState(new LdmFilter(planOf(options.config)));
-  return await new StateOpening({ options, listing, needsCondemned, known, state, checkpoint: undefined }).fold();
+  const origin = { checkpoint: undefined, addedNames: [] };
+  return await new StateOpening({ options, listing, needsCondemned, known, state, ...origin }).fold();
+}
+
+/**
+ * Returns whether a state has a snapshot that is gone, and that it does not prove to be lost. It must not be used then. A
+ * state that this process opened may have it from a listing that lagged behind. From a checkpoint, it was reclaimed if a
+ * later whole commit record lacks it: a compaction whose listing lacked the checkpoint has left that.
+ */
+async function hasReclaimed(
+  options: OpenStateOptions,
+  listing: Listing,
+  { state, checkpoint = '' }: Pick<OpenedState, 'state' | 'checkpoint'>,
+): Promise<boolean> {
+  const isOpened = state === options.from?.state;
+  const lastCommit = commitKnownBy(checkpoint);
+  if (!isOpened && lastCommit === undefined) return false;
+  const listed = new Set([...listing.snapshotIds, ...listing.deletedIds]);
+  const unlisted = [...state.snapshots.keys()].filter((id) => !listed.has(id));
+  if (unlisted.length === 0) return false;
+  const sizes = await options.backend.sizesOf(unlisted.flatMap((id) => [snapshotName(id), deletedName(id)]));
+  const gone = unlisted.filter((id) => !sizes.has(snapshotName(id)) && !sizes.has(deletedName(id)));
+  if (gone.length === 0 || isOpened) return gone.length > 0;
+  const commits = listing.commits ?? (await readCommitLog(options, []));
+  const isLater = commits.damaged.size === 0 && commits.start > lastCommit!;
+  return isLater && gone.some((id) => !commits.snapshotIds.has(id));
 }
 
 /** The states that can be brought up to date, the best one first. */
@@ -94,9 +122,12 @@ async function* startingStates(
   options: OpenStateOptions,
   listing: Listing,
   damaged: Map<string, string>,
-): AsyncGenerator<Pick<OpenedState, 'state' | 'checkpoint'>> {
+): AsyncGenerator<Pick<OpenedState, 'state' | 'checkpoint' | 'addedNames'>> {
   const { from, ignoreCheckpoints = false, onlyCheckpoint } = options;
   if (from !== undefined) yield from;
   const checkpoints = onlyCheckpoint === undefined ? listing.checkpoints : [onlyCheckpoint];
-  if (!ignoreCheckpoints) yield* loadCheckpoints(options, checkpoints, listing.segmentIds, damaged);
+  if (ignoreCheckpoints) return;
+  for await (const loaded of loadCheckpoints(options, checkpoints, listing.segmentIds, damaged)) {
+    yield { ...loaded, addedNames: [] };
+  }
 }

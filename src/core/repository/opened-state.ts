@@ -13,7 +13,7 @@ import { FoldedSnapshots } from './folded-snapshots.ts';
 import { OpenedDamage } from './opened-damage.ts';
 import { copyFinder } from './other-copies.ts';
 import { prefetch } from '../util/prefetch.ts';
-import { deletedName, manifestCopyName, snapshotName } from '../format/layout.ts';
+import { deletedName, manifestCopyName, segmentName, snapshotName } from '../format/layout.ts';
 import { listedBytes } from './listing.ts';
 import type { Listing } from './listing.ts';
 import { readSegment } from './manifests.ts';
@@ -40,6 +40,8 @@ export interface OpenedState {
   readonly remembered: ReadonlyMap<string, FoldedSnapshot>;
   /** The checkpoint that was used. */
   readonly checkpoint: string | undefined;
+  /** Names of the segments and manifests that were folded on top of the checkpoint. */
+  readonly addedNames: readonly string[];
   /** Number of chunks and snapshots folded on top of the checkpoint, and of the snapshots among them. */
   readonly foldedCount: number;
   readonly foldedSnapshotCount: number;
@@ -90,13 +92,13 @@ export class StateOpening {
   readonly #listing: Listing;
   readonly #known: CheckpointKnowledge;
   readonly #state: FilterState;
-  readonly #origin: Pick<OpenedState, 'needsCondemned' | 'checkpoint'>;
+  readonly #origin: Pick<OpenedState, 'needsCondemned' | 'checkpoint' | 'addedNames'>;
   readonly #reader: StateReader;
   readonly #snapshots: FoldedSnapshots;
   readonly #damagedSegments = new Map<string, string>();
 
   constructor(
-    given: Pick<OpenedState, 'listing' | 'state' | 'needsCondemned' | 'checkpoint'> & {
+    given: Pick<OpenedState, 'listing' | 'state' | 'needsCondemned' | 'checkpoint' | 'addedNames'> & {
       readonly options: OpenStateOptions;
       readonly known: CheckpointKnowledge;
     },
@@ -106,7 +108,8 @@ export class StateOpening {
     this.#known = given.known;
     this.#snapshots = new FoldedSnapshots(given.options, given.known.snapshots);
     this.#state = given.state;
-    this.#origin = { needsCondemned: given.needsCondemned, checkpoint: given.checkpoint };
+    const { needsCondemned, checkpoint, addedNames } = given;
+    this.#origin = { needsCondemned, checkpoint, addedNames };
     const chunks =
       given.options.chunks ?? new ChunkReader(backend, codec, { cacheBytes: work.cacheBytes(CACHE_BYTES), buffers });
     this.#reader = new StateReader(given.state, chunks, {
@@ -124,6 +127,7 @@ export class StateOpening {
       throw new RebuildNeededError('the checkpoint lists segments or packs that are gone');
     }
     const knownBefore = state.filter.liveCount + state.filter.deadCount;
+    const addedSegments = segmentIds.filter((id) => !state.segments.has(id));
     await this.#addSegments();
     const deleted = new Set(deletedIds);
     for (const id of snapshotIds) deleted.delete(id);
@@ -136,6 +140,7 @@ export class StateOpening {
       state,
       listing: this.#listing,
       ...this.#origin,
+      addedNames: [...this.#origin.addedNames, ...addedSegments.map(segmentName), ...fresh.map(snapshotName)],
       reader: this.#reader,
       damage: new OpenedDamage(state, {
         snapshots: this.#snapshots.damaged,

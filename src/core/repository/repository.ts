@@ -20,7 +20,7 @@ import { acquireSharedPool } from '../workers/shared-pool.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { acquireAccess } from './access.ts';
-import { checkpointName, generationAfter } from '../format/layout.ts';
+import { newCheckpointName } from '../format/checkpoint-name.ts';
 import { placePacks } from './groups/place-packs.ts';
 import type { PlacedPacks } from './groups/place-packs.ts';
 import { type OpenedConfig, currentConfig, openConfig } from './config-file.ts';
@@ -235,7 +235,8 @@ export class Repository {
   async writeCheckpoint(state: FilterState, listed?: readonly string[]): Promise<void> {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
     const existing = (listed ?? (await this.files.list('filter')).map(({ name }) => name)).toSorted();
-    const name = checkpointName(generationAfter(existing));
+    const { last } = await this.commits.findLast();
+    const name = newCheckpointName(existing, this.#lock?.mode === 'exclusive' ? last + 1 : last);
     await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
     this.lastCheckpoint = name;
     await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);

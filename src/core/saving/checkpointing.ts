@@ -1,4 +1,6 @@
 import { BackendError, RefusedError } from '../errors.ts';
+import { commitKnownBy } from '../format/checkpoint-name.ts';
+import { segmentName, snapshotName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
@@ -31,7 +33,7 @@ export async function refreshCheckpoint(
     repository.keptState = undefined;
     const trustsSegments = !opened.listing.arePacksListed;
     const now = await repository.openState({ from, buffers: chunks.takeBuffers(), trustsSegments });
-    if (!now.damage.isWhole) return;
+    if (!now.damage.isWhole || (await hasInvented(repository, now))) return;
     keepState(repository, now);
     await repository.writeCheckpoint(now.state, now.listing.checkpoints);
   } catch (error) {
@@ -39,6 +41,26 @@ export async function refreshCheckpoint(
     if (!(error instanceof BackendError || error instanceof RefusedError)) throw error;
     context.onNotice?.({ kind: 'checkpoint-not-written', reason: error.message });
   }
+}
+
+/**
+ * Returns whether a state has something that does not exist: a listing of another machine may still have what was removed,
+ * and a cache its bytes. A checkpoint with it would call it lost for ever. What a checkpoint has exists if that does, unless
+ * a compaction has left it, because its listing lacked it.
+ */
+async function hasInvented(
+  { order, files, commits }: Repository,
+  { state, checkpoint = '', addedNames }: OpenedState,
+): Promise<boolean> {
+  if (!order.isFar) return false;
+  const { start } = await commits.findLast();
+  const isSure = (commitKnownBy(checkpoint) ?? 0) >= start;
+  const all = [
+    ...[...state.segments].map((id) => segmentName(id)),
+    ...[...state.snapshots.keys()].map((id) => snapshotName(id)),
+  ];
+  const names = isSure && checkpoint !== '' ? [checkpoint, ...addedNames] : all;
+  return (await files.whichExist(names)).size < names.length;
 }
 
 /** Keeps an unmodified opened state for later work in the same command, to avoid opening the repository again. */

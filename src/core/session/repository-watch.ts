@@ -1,5 +1,6 @@
 import { BackendError, CorruptDataError, RefusedError, isAbsent, isDamage } from '../errors.ts';
-import { deletedName, generationAfter, isCheckpointName, snapshotName } from '../format/layout.ts';
+import { generationAfter, isCheckpointName } from '../format/checkpoint-name.ts';
+import { deletedName, snapshotName } from '../format/layout.ts';
 import { commitNumbersOf, lastCommitOf } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RepositoryFiles } from '../repository/repository-files.ts';

@@ -1,4 +1,5 @@
-import { baseName, directoryOf, isCheckpointName, isId } from '../../core/format/layout.ts';
+import { isCheckpointName } from '../../core/format/checkpoint-name.ts';
+import { baseName, directoryOf, isId } from '../../core/format/layout.ts';
 import type { Backend, BackendFile, CachedRepository, StagedFile, Verify } from '../../core/backend/backend.ts';
 import { CACHED_DIRECTORIES, FileCache } from './file-cache.ts';
 import type { CacheDraft } from './file-cache.ts';

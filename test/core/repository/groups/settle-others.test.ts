@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
 import { sha256 } from '../../../../src/core/crypto/sha256.ts';
-import {
-  DIRECTORIES,
-  checkpointName,
-  manifestCopyName,
-  segmentName,
-  snapshotName,
-} from '../../../../src/core/format/layout.ts';
+import { checkpointName } from '../../../../src/core/format/checkpoint-name.ts';
+import { DIRECTORIES, manifestCopyName, segmentName, snapshotName } from '../../../../src/core/format/layout.ts';
 import { DurableOrder } from '../../../../src/core/repository/durable-order.ts';
 import { FaultyBackend, SimulatedCrash } from '../../../support/faulty-backend.ts';
 import { plainPlace } from '../../../support/plain-place.ts';

@@ -78,7 +78,8 @@ class LogReading implements CommitLog {
       // Otherwise, the next record would have a number that was used before.
       if (this.#lastWhole > 0) await this.#findEnd((this.start = this.#lastWhole));
     }
-    if (first > 0 && !this.#found.has(first)) this.#miss(commitName(first));
+    // A process that lost its lock may have put an older `index/commits` back, after the record that it names was removed.
+    if (first > 0 && this.start === first && !this.#found.has(first)) this.#miss(commitName(first));
   }
 
   /** Nearly always, the listing has all records, and all of them are needed. */

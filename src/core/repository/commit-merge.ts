@@ -60,7 +60,7 @@ export class CommitMerge {
       this.#number += 1;
       await this.prepare();
     }
-    await order.publishHeld(COMMITS_NAME, this.#staged.shift()!, { verify: assertLocked });
+    await order.publishHeld(COMMITS_NAME, this.#staged.shift()!, { verify: assertLocked, stays: true });
     const old = log.numbers.filter((each) => each !== this.#number).map((each) => commitName(each));
     await order.remove(old, assertLocked);
     return { number: this.#number, isWhole: true, snapshotIds };

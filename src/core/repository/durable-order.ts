@@ -203,11 +203,11 @@ export class DurableOrder implements PackSink {
    * Gives a file that was written under a temporary name its final one, durably, and takes it back if `verify` fails after
    * that. If it has not got the name, it is discarded. `before`: what is verified right before, by default the same.
    */
-  async publishHeld(name: string, file: StagedFile, { verify, before = verify, isNew }: Holding): Promise<void> {
+  async publishHeld(name: string, file: StagedFile, { verify, before = verify, isNew, stays }: Holding): Promise<void> {
     const last = new LastLook(verify);
     await file.publish(name, before, isNew, this.isFar ? last.begin : undefined);
     await this.#backend.barrier();
-    await this.#takeBackUnless(async () => last.result(), name);
+    await (stays === true ? last.result() : this.#takeBackUnless(async () => last.result(), name));
   }
 
   async publishFile(name: string, bytes: Uint8Array, verify?: Verify, isNew?: boolean): Promise<void> {

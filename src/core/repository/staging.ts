@@ -31,6 +31,8 @@ export interface Holding {
   readonly before?: Verify;
   /** Fails with the kind `exists` if there is a file of this name. */
   readonly isNew?: boolean;
+  /** It takes the place of another file, so it is not taken back: that would leave none. */
+  readonly stays?: boolean;
 }
 
 /** The look at the lock after a name has appeared, which may go with the requests for the name. */

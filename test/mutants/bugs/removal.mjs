@@ -178,4 +178,20 @@ export const bugs = [
     tests: ['core/saving/old-listings-in-checkpoints'],
     note: 'a compaction writes a second checkpoint, as the oldest one, where its own is not listed yet',
   },
+  {
+    id: 'D22',
+    file: 'core/repository/commit-merge.ts',
+    find: ', stays: true',
+    replace: '',
+    tests: ['core/removing/lost-lock-at-records'],
+    note: 'a compaction that loses its lock takes the file away that names the first commit record',
+  },
+  {
+    id: 'D23',
+    file: 'core/repository/commit-log.ts',
+    find: 'this.start === first && ',
+    replace: '',
+    tests: ['core/removing/lost-lock-at-records'],
+    note: 'a commit record looks missing after a later one has taken its place',
+  },
 ];

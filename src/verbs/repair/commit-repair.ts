@@ -6,15 +6,17 @@ import type { RepairPlan } from './repair-plan.ts';
 
 /**
  * Commit records: a new one takes the place of all. It lacks the snapshots that the repair sets aside for good, and comes
- * before that: a repair that died in between would leave a record by which they look lost. `manifests` are the actions
- * for manifests.
+ * before that: a repair that died in between would leave a record by which they look lost. It has those whose manifests the
+ * repair writes again: checkpoints that are older than it would no longer show that these are lost. `manifests` are the
+ * actions for manifests.
  */
 export function repairCommits(
   plan: RepairPlan,
   { order, commits: records }: Repository,
   found: RepairFindings & { readonly opened: OpenedState; readonly manifests: RepairPlan },
 ): void {
-  const { commits, snapshotIds, deletedIds } = found.opened.listing;
+  const { listing, damage } = found.opened;
+  const { commits, snapshotIds, deletedIds } = listing;
   if (commits === undefined) return;
   // A new record would take the place of one that may be sound.
   if (damagedNames(found.unread, 'commit-damaged').length > 0) return;
@@ -24,7 +26,7 @@ export function repairCommits(
     return isManifest && !action.isRewritten ? [action.snapshotId] : [];
   });
   if (damaged.length === 0 && !setAside.some((id) => commits.snapshotIds.has(id))) return;
-  const ids = new Set([...commits.snapshotIds, ...snapshotIds, ...deletedIds]);
+  const ids = new Set([...commits.snapshotIds, ...snapshotIds, ...deletedIds, ...damage.lostSnapshots]);
   for (const id of setAside) ids.delete(id);
   for (const name of damaged) plan.add({ kind: 'commit-quarantined', name }, async () => order.quarantine(name));
   plan.add({ kind: 'commits-rewritten' }, async () => records.merge(commits, [...ids]));

@@ -194,4 +194,12 @@ export const bugs = [
     tests: ['core/removing/lost-lock-at-records'],
     note: 'a commit record looks missing after a later one has taken its place',
   },
+  {
+    id: 'D24',
+    file: 'verbs/repair/commit-repair.ts',
+    find: ', ...damage.lostSnapshots]',
+    replace: ']',
+    tests: ['verbs/repair/lost-with-its-record'],
+    note: 'a snapshot that only a checkpoint has is gone without a trace after a repair that has died',
+  },
 ];

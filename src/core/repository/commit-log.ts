@@ -73,13 +73,12 @@ class LogReading implements CommitLog {
     const strays = this.#listed.filter((number) => number > this.end);
     // A hostile client may have added these. Their ids are looked up, but they never replace other records.
     await this.#readAll(strays, true);
-    if (first === 0 && strays.length > 0) {
-      this.#miss(COMMITS_NAME);
-      // Otherwise, the next record would have a number that was used before.
-      if (this.#lastWhole > 0) await this.#findEnd((this.start = this.#lastWhole));
-    }
     // A process that lost its lock may have put an older `index/commits` back, after the record that it names was removed.
-    if (first > 0 && this.start === first && !this.#found.has(first)) this.#miss(commitName(first));
+    const isFirstMissing = first === 0 ? strays.length > 0 : this.start === first && !this.#found.has(first);
+    if (!isFirstMissing) return;
+    this.#miss(first === 0 ? COMMITS_NAME : commitName(first));
+    // Otherwise, the next record would have a number that was used before.
+    if (this.#lastWhole > 0) await this.#findEnd((this.start = this.#lastWhole));
   }
 
   /** Nearly always, the listing has all records, and all of them are needed. */

@@ -202,4 +202,12 @@ export const bugs = [
     tests: ['verbs/repair/lost-with-its-record'],
     note: 'a snapshot that only a checkpoint has is gone without a trace after a repair that has died',
   },
+  {
+    id: 'D25',
+    file: 'core/repository/commit-log.ts',
+    find: 'this.start === first && !this.#found.has(first)',
+    replace: 'false',
+    tests: ['core/removing/lost-lock-at-records'],
+    note: 'after an older index/commits was put back, a repair uses numbers of commit records again',
+  },
 ];

@@ -12,18 +12,32 @@ export function checkpointName(generation: number): string {
 
 /**
  * Returns the name of a checkpoint that is newer than these, and than any that knows fewer commit records than it does: a
- * listing may lack those. `lastCommit`: the number of the newest record that it knows; under the exclusive lock, that of the
- * next one, with which a compaction takes the place of all others.
+ * listing may lack those. `lastCommit`: the number of the newest record that it knows. Under the exclusive lock, it is also
+ * newer than those that know the same records. But it must not seem to know the next one, with which a compaction takes the
+ * place of all: if this process dies before that, or reclaims nothing, another compaction writes that record, and a listing
+ * that lacks this checkpoint makes it stay.
  */
-export function newCheckpointName(others: readonly string[], lastCommit: number): string {
-  const generation = lastCommit * GENERATIONS_PER_COMMIT;
+export function newCheckpointName(others: readonly string[], lastCommit: number, isExclusive: boolean): string {
+  const generation = (isExclusive ? lastCommit + 0.5 : lastCommit) * GENERATIONS_PER_COMMIT;
   return checkpointName(Math.max(generationAfter(others), generation < 10 ** GENERATION_DIGITS ? generation : 0));
 }
 
 /** Returns the number of the newest commit record that a checkpoint knows; undefined if its name does not say that. */
 export function commitKnownBy(checkpoint: string): number | undefined {
-  const lastCommit = Math.floor(Number.parseInt(baseName(checkpoint), 10) / GENERATIONS_PER_COMMIT);
+  const lastCommit = Math.floor(commitsIn(checkpoint));
   return lastCommit > 0 ? lastCommit : undefined;
+}
+
+/**
+ * Returns whether a checkpoint was written after a record that takes the place of all before it, or right before that, by
+ * the compaction that has written both.
+ */
+export function isAsNewAs(checkpoint: string, wholeCommit: number): boolean {
+  return wholeCommit === 0 || Math.round(commitsIn(checkpoint)) >= wholeCommit;
+}
+
+function commitsIn(checkpoint: string): number {
+  return Number.parseInt(baseName(checkpoint), 10) / GENERATIONS_PER_COMMIT;
 }
 
 const CHECKPOINT_NAME = /^filter\/\d{12}-[0-9a-f]{8}$/;

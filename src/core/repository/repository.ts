@@ -236,7 +236,7 @@ export class Repository {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
     const existing = (listed ?? (await this.files.list('filter')).map(({ name }) => name)).toSorted();
     const { last } = await this.commits.findLast();
-    const name = newCheckpointName(existing, this.#lock?.mode === 'exclusive' ? last + 1 : last);
+    const name = newCheckpointName(existing, last, this.#lock?.mode === 'exclusive');
     await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
     this.lastCheckpoint = name;
     await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);

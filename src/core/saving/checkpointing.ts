@@ -1,5 +1,5 @@
 import { BackendError, RefusedError } from '../errors.ts';
-import { commitKnownBy } from '../format/checkpoint-name.ts';
+import { isAsNewAs } from '../format/checkpoint-name.ts';
 import { segmentName, snapshotName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -54,12 +54,12 @@ async function hasInvented(
 ): Promise<boolean> {
   if (!order.isFar) return false;
   const { start } = await commits.findLast();
-  const isSure = (commitKnownBy(checkpoint) ?? 0) >= start;
   const all = [
     ...[...state.segments].map((id) => segmentName(id)),
     ...[...state.snapshots.keys()].map((id) => snapshotName(id)),
   ];
-  const names = isSure && checkpoint !== '' ? [checkpoint, ...addedNames] : all;
+  const isSure = checkpoint !== '' && isAsNewAs(checkpoint, start);
+  const names = isSure ? [checkpoint, ...addedNames] : all;
   return (await files.whichExist(names)).size < names.length;
 }
 

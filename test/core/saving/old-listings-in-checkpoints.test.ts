@@ -203,4 +203,7 @@ test('only what is new since the last checkpoint is asked for, and only for a ne
   };
   expect(await asked(7)).toHaveLength(2);
   expect(await asked()).toEqual([]);
+  const [first] = namesIn('snapshots');
+  await reclaim(here(), first!.slice('snapshots/'.length));
+  expect(await asked(8)).toHaveLength(2);
 });

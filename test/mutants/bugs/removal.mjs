@@ -117,8 +117,8 @@ export const bugs = [
   {
     id: 'D14',
     file: 'core/saving/checkpointing.ts',
-    find: '(commitKnownBy(checkpoint) ?? 0) >= start',
-    replace: 'true',
+    find: ' && isAsNewAs(checkpoint, start)',
+    replace: '',
     tests: ['core/saving/old-listings-in-checkpoints'],
     note: 'what a checkpoint lists counts as existing although a compaction had to leave it',
   },
@@ -209,5 +209,21 @@ export const bugs = [
     replace: 'false',
     tests: ['core/removing/lost-lock-at-records'],
     note: 'after an older index/commits was put back, a repair uses numbers of commit records again',
+  },
+  {
+    id: 'D26',
+    file: 'core/format/checkpoint-name.ts',
+    find: 'isExclusive ? lastCommit + 0.5 : lastCommit',
+    replace: 'isExclusive ? lastCommit + 1 : lastCommit',
+    tests: ['core/removing/checkpoints-of-others'],
+    note: 'the checkpoint of a compaction that has died calls lost what another one has reclaimed since',
+  },
+  {
+    id: 'D27',
+    file: 'core/format/checkpoint-name.ts',
+    find: 'Math.round(',
+    replace: 'Math.floor(',
+    tests: ['core/saving/old-listings-in-checkpoints'],
+    note: 'a backup after a compaction asks by name for everything that there is',
   },
 ];

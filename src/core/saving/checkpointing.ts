@@ -58,8 +58,10 @@ async function hasInvented(
     ...[...state.segments].map((id) => segmentName(id)),
     ...[...state.snapshots.keys()].map((id) => snapshotName(id)),
   ];
+  // Others may have deleted some of what was added, which is not in the state then.
+  const added = new Set(addedNames);
   const isSure = checkpoint !== '' && isAsNewAs(checkpoint, start);
-  const names = isSure ? [checkpoint, ...addedNames] : all;
+  const names = isSure ? [checkpoint, ...all.filter((name) => added.has(name))] : all;
   return (await files.whichExist(names)).size < names.length;
 }
 

@@ -207,3 +207,18 @@ test('only what is new since the last checkpoint is asked for, and only for a ne
   await reclaim(here(), first!.slice('snapshots/'.length));
   expect(await asked(8)).toHaveLength(2);
 });
+
+test('a backup writes a checkpoint although another machine deletes a snapshot meanwhile', async () => {
+  for (const seed of [1, 2, 3, 4, 5, 6, 7]) await backUp(here(), seed);
+  // Too little for a checkpoint, so that it is added to the last one.
+  const added = await backUp(here());
+  const before = newestCheckpoint();
+  store.onRequest = async (request) => {
+    if (!request.startsWith('put snapshots/')) return;
+    store.onRequest = () => undefined;
+    await deleteSnapshots(elsewhere(), { selectors: [added], reclaim: false });
+  };
+  await backUp(here(), 8);
+  expect(newestCheckpoint() > before).toBe(true);
+  await expectSound();
+});

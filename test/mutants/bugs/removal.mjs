@@ -226,4 +226,12 @@ export const bugs = [
     tests: ['core/saving/old-listings-in-checkpoints'],
     note: 'a backup after a compaction asks by name for everything that there is',
   },
+  {
+    id: 'D28',
+    file: 'core/saving/checkpointing.ts',
+    find: '...all.filter((name) => added.has(name))',
+    replace: '...added',
+    tests: ['core/saving/old-listings-in-checkpoints'],
+    note: 'a backup writes no checkpoint if another machine deletes a snapshot meanwhile',
+  },
 ];

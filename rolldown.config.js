@@ -44,6 +44,8 @@ const program = {
     chunkFileNames: 'parts/[name]-[hash].js',
     // The declarations have them. In the program they would take 300 KB.
     comments: { jsdoc: false },
+    // Indentation would take 0.5 MB. Names stay as they are, for the stack traces of `--debug`.
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
     // One file for everything that every command with a repository needs. Reports and operations stay separate files.
     codeSplitting: {
       groups: [

@@ -10,7 +10,8 @@ const root = join(import.meta.dirname, '..', '..');
 function staticImports(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
-  for (const [, specifier] of readFileSync(file, 'utf8').matchAll(/^import (?!type).*?from ['"]([^'"]+)['"]/gms)) {
+  const imports = /(?:^|[;}])import\b(?!\s+type\b)[^'"`;(]*?(?:from\s*)?['"]([^'"]+)['"]/gm;
+  for (const [, specifier] of readFileSync(file, 'utf8').matchAll(imports)) {
     if (specifier!.startsWith('.')) staticImports(join(dirname(file), specifier!), seen);
     else seen.add(specifier!);
   }

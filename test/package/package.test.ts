@@ -94,7 +94,7 @@ describe('the npm package', () => {
       .map((name) => readFileSync(join(installed, 'dist', name), 'utf8'))
       .join('\n');
     const loads = text.matchAll(
-      /(?:^(?:import|export) .*from |[ (]import\(|\b(?:require|__require)\(|createRequire\(.*\)\()"([^".#]+)"/gm,
+      /(?:\b(?:import|export)\b[^"'`;]*?\bfrom ?|\bimport ?|\bimport\(|\b(?:require|__require)\(|createRequire\([^)]*\)\()["`]((?:@[\w-]+\/)?[a-z][\w/-]*)["`]/g,
     );
     const packages = [...loads].map(([, name]) => name!).filter((name) => !isBuiltin(name));
     const named = new Set(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }));

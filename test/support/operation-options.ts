@@ -57,6 +57,7 @@ const BACKUP: Kinds = {
   readConcurrency: 'positive',
   verifyReused: 'share',
   reliesOn: 'text',
+  smallChunks: 'smallChunks',
   time: 'time',
   comment: 'anyText',
   keepUntil: 'time',

@@ -27,7 +27,7 @@ export class RecordingSaver implements ChunkSaver {
 
   stage(bytes: Uint8Array): HashingChunk {
     const hashing = { result: async () => new Uint8Array(20), drop: async () => undefined };
-    const chunk = { lengthBytes: bytes.length, hashing };
+    const chunk = { lengthBytes: bytes.length, bytes: Uint8Array.from(bytes), hashing };
     this.staged.set(chunk, Uint8Array.from(bytes));
     return chunk;
   }

@@ -69,6 +69,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   objects: [...NO_LIST, [1], [null], ['x'], [[]]],
   groupBy: [...NO_LIST, ['x'], [1], ['host', null], [['host']]],
   overwrite: [...NO_TEXT, 'x', 'Never'],
+  smallChunks: [...NO_TEXT, 'x', 'Always'],
   format: [...NO_TEXT, 'x', 'gz'],
   ask: [...NO_TEXT, 'x'],
   other: NO_OTHER,

@@ -41,15 +41,27 @@ const REASONS: Readonly<Record<NonNullable<BackupEntry['reason']>, string>> = {
  */
 export function createEntryList({ output, verbosity }: Session): ((entry: BackupEntry) => void) | undefined {
   if (verbosity === 0 || output.quiet) return undefined;
-  return ({ path, change, type, reason }) => {
+  return ({ path, change, type, reason, inSmallChunks }) => {
     const isChange = change === 'new' || (change === 'changed' && type !== 'directory');
     if (verbosity === 1 && !isChange) return;
-    if (output.json) output.message('verbose_status', { action: ACTIONS[change], ...itemFields(path), type, reason });
+    if (output.json)
+      output.message('verbose_status', {
+        action: ACTIONS[change],
+        ...itemFields(path),
+        type,
+        reason,
+        small_chunks: inSmallChunks,
+      });
     else
       output.line(
-        `${SIGNS[change]} ${displayPath(path)}${type === 'directory' ? '/' : ''}${reason === undefined ? '' : REASONS[reason]}`,
+        `${SIGNS[change]} ${displayPath(path)}${type === 'directory' ? '/' : ''}${remarkOn(reason, inSmallChunks)}`,
       );
   };
+}
+
+function remarkOn(reason: BackupEntry['reason'], inSmallChunks = false): string {
+  if (inSmallChunks) return ' (large and changing: new data in chunks of 64 KiB)';
+  return reason === undefined ? '' : REASONS[reason];
 }
 
 /** Reports what `backup` stored. Problems were reported when they occurred. */

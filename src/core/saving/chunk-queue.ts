@@ -5,21 +5,26 @@ const HASHING_BYTES_MAX = 4 * 1024 * 1024;
 
 interface QueuedChunk {
   readonly chunk: HashingChunk;
-  readonly onStored: (id: Uint8Array) => void;
+  readonly onStored: (ids: Uint8Array) => void;
 }
+
+/** Stores a chunk as small ones. Returns their ids; undefined if it must be stored as it is. */
+export type Split = (chunk: HashingChunk) => Promise<Uint8Array | undefined>;
 
 /** Chunks of large files: hashed in other threads while more is read, and stored in order. */
 export class ChunkQueue {
   readonly #saver: ChunkSaver;
+  readonly #split: Split | undefined;
   readonly #hashing: QueuedChunk[] = [];
   #hashingBytes = 0;
 
-  constructor(saver: ChunkSaver) {
+  constructor(saver: ChunkSaver, split?: Split) {
     this.#saver = saver;
+    this.#split = split;
   }
 
-  /** Copies the bytes. `onStored` is called in the order of the calls. */
-  async append(bytes: Uint8Array, onStored: (id: Uint8Array) => void): Promise<void> {
+  /** Copies the bytes. `onStored` is called in the order of the calls, with several ids if the chunk was split. */
+  async append(bytes: Uint8Array, onStored: (ids: Uint8Array) => void): Promise<void> {
     while (this.#hashing.length > 0 && this.#hashingBytes + bytes.length > HASHING_BYTES_MAX) await this.#takeFirst();
     this.#hashing.push({ chunk: this.#saver.stage(bytes), onStored });
     this.#hashingBytes += bytes.length;
@@ -39,6 +44,6 @@ export class ChunkQueue {
   async #takeFirst(): Promise<void> {
     const { chunk, onStored } = this.#hashing.shift()!;
     this.#hashingBytes -= chunk.lengthBytes;
-    onStored(await this.#saver.putStaged(chunk));
+    onStored((await this.#split?.(chunk)) ?? (await this.#saver.putStaged(chunk)));
   }
 }

@@ -46,6 +46,7 @@ export interface ChunkSaver {
 /** A staged chunk whose id is being computed. */
 export interface HashingChunk {
   readonly lengthBytes: number;
+  readonly bytes: Uint8Array;
   readonly hashing: ReturnType<ChunkWriter['startHash']>;
   /** Undefined in a dry run. */
   readonly staged?: StagedChunk;

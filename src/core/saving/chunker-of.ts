@@ -1,11 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createChunker } from '../chunking/create-chunker.ts';
+import { smallChunksOf } from '../chunking/small-chunks.ts';
 import type { Chunker } from '../chunking/chunker.ts';
 import type { Repository } from '../repository/repository.ts';
 
 /** Creates the chunker of a repository. */
 export function chunkerOf({ config }: Repository): Chunker {
   return createChunker(config.chunker, config.encryption?.chunkerKey);
+}
+
+/** Creates the chunker for small chunks. Undefined if those of the repository are small already. */
+export function smallChunkerOf({ config }: Repository): Chunker | undefined {
+  const parameters = smallChunksOf(config.chunker);
+  return parameters && createChunker(parameters, config.encryption?.chunkerKey);
 }
 
 /** Whether two repositories cut every file at the same places. Chunks of a fixed size need no key for that. */

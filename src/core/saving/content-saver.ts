@@ -7,7 +7,9 @@ import type { Repository } from '../repository/repository.ts';
 import type { Pacer } from '../util/pacer.ts';
 import type { BackupTally } from './backup-tally.ts';
 import { ChunkQueue } from './chunk-queue.ts';
-import type { ChunkSaver } from './chunk-saver.ts';
+import type { Split } from './chunk-queue.ts';
+import type { ChunkSaver, HashingChunk } from './chunk-saver.ts';
+import type { ChunkSplitter, Splitting } from './chunk-splitter.ts';
 
 /** The bytes of a file, to be read from start to end. */
 interface ContentSource {
@@ -33,6 +35,8 @@ export interface SavedContent {
   /** 20 bytes per chunk. */
   readonly chunkIds: Uint8Array;
   readonly sizeBytes: number;
+  /** Whether some of its chunks were split. */
+  readonly isSplit?: boolean;
 }
 
 /** A small content that was stored synchronously. */
@@ -48,6 +52,7 @@ export class ContentSaver {
   readonly #chunks: ChunkSaver;
   readonly #pacer: Pacer;
   readonly #tally: Pick<BackupTally, 'addBytes'>;
+  readonly #splitter: ChunkSplitter | undefined;
   #repeatedCount = 0;
 
   constructor(options: {
@@ -56,16 +61,21 @@ export class ContentSaver {
     readonly chunks: ChunkSaver;
     readonly pacer: Pacer;
     readonly tally: Pick<BackupTally, 'addBytes'>;
+    readonly splitter?: ChunkSplitter | undefined;
   }) {
     this.#chunker = options.chunker;
     this.#hasher = options.hasher;
     this.#chunks = options.chunks;
     this.#pacer = options.pacer;
     this.#tally = options.tally;
+    this.#splitter = options.splitter;
   }
 
-  /** Reads a content through the chunker's buffer: fills it, cuts chunks, and moves the remaining bytes to the front. */
-  async save(source: ContentSource): Promise<SavedContent> {
+  /**
+   * Reads a content through the chunker's buffer: fills it, cuts chunks, and moves the remaining bytes to the front.
+   * `splitting`: by default, no chunk is split.
+   */
+  async save(source: ContentSource, splitting?: Splitting): Promise<SavedContent> {
     const { buffer, minSizeBytes } = this.#chunker;
     let start = 0;
     let end = await source.fill(buffer, 0);
@@ -75,7 +85,9 @@ export class ContentSaver {
       await stored.full;
       return stored;
     }
-    const content = new CutContent(this.#chunks, this.#tally);
+    const splitter = this.#splitter;
+    const split = splitting && splitter && (async (chunk: HashingChunk) => splitter.put(chunk, splitting));
+    const content = new CutContent(this.#chunks, this.#tally, split);
     try {
       while (end > start) {
         for (;;) {
@@ -140,9 +152,10 @@ class CutContent {
   /** Length of a chunk of zeros in it; 0 if it has none. */
   #zeroChunkBytes = 0;
   #zeroId: Uint8Array | undefined;
+  #isSplit = false;
 
-  constructor(chunks: ChunkSaver, tally: Pick<BackupTally, 'addBytes'>) {
-    this.#queue = new ChunkQueue(chunks);
+  constructor(chunks: ChunkSaver, tally: Pick<BackupTally, 'addBytes'>, split: Split | undefined) {
+    this.#queue = new ChunkQueue(chunks, split);
     this.#tally = tally;
   }
 
@@ -154,9 +167,10 @@ class CutContent {
   async append(bytes: Uint8Array): Promise<void> {
     const isFirstOfZeros = this.#zeroChunkBytes === 0 && isZero(bytes);
     if (isFirstOfZeros) this.#zeroChunkBytes = bytes.length;
-    await this.#queue.append(bytes, (id) => {
-      if (isFirstOfZeros) this.#zeroId = id;
-      this.#ids.push(id);
+    await this.#queue.append(bytes, (ids) => {
+      if (isFirstOfZeros) this.#zeroId = ids;
+      if (ids.length > CHUNK_ID_BYTES) this.#isSplit = true;
+      this.#ids.push(ids);
     });
     this.#add(bytes.length);
   }
@@ -173,7 +187,7 @@ class CutContent {
   async finish(sizeBytes: number): Promise<SavedContent> {
     assert(this.#sizeBytes === sizeBytes, 'the chunks of a file do not add up to its size');
     await this.#queue.finish();
-    return { chunkIds: Buffer.concat(this.#ids), sizeBytes };
+    return { chunkIds: Buffer.concat(this.#ids), sizeBytes, isSplit: this.#isSplit };
   }
 
   /** Discards what is not stored yet. */

@@ -15,6 +15,8 @@ export interface BackupEntry {
   readonly type: EntryType | undefined;
   /** Only for an excluded entry. */
   readonly reason?: ExclusionReason;
+  /** Set if what changed in a large file was stored in small chunks, because it keeps changing. */
+  readonly inSmallChunks?: true;
 }
 
 export type EntryChange = 'new' | 'changed' | 'unmodified';
@@ -30,8 +32,9 @@ export class EntryListing {
     this.#onEntry = onEntry;
   }
 
-  add(place: PathNode, change: EntryChange, type: EntryType | undefined): void {
-    this.#onEntry({ path: joinPath(this.#base, shownPathOf(place)), change, type });
+  add(place: PathNode, change: EntryChange, type: EntryType | undefined, inSmallChunks?: boolean): void {
+    const path = joinPath(this.#base, shownPathOf(place));
+    this.#onEntry({ path, change, type, ...(inSmallChunks === true ? { inSmallChunks } : {}) });
   }
 
   addExcluded(place: PathNode, reason: ExclusionReason): void {

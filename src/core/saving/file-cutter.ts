@@ -2,7 +2,8 @@ import { closeSync, readSync } from 'node:fs';
 import { zeroChunksIn } from '../chunking/chunker.ts';
 import type { Chunker } from '../chunking/chunker.ts';
 import type { Repository } from '../repository/repository.ts';
-import { chunkerOf } from './chunker-of.ts';
+import { cutSmall } from '../chunking/small-chunks.ts';
+import { chunkerOf, smallChunkerOf } from './chunker-of.ts';
 import { sourceError } from '../files/paths/path-failures.ts';
 import { openSource } from '../files/source/source-files.ts';
 import { readMetadata } from '../files/source/source-metadata.ts';
@@ -16,18 +17,26 @@ interface FileChunk {
   readonly sizeBytes: number;
 }
 
-/** Cuts files into chunks and computes their ids, as a backup to the repository would. */
+/**
+ * Cuts files into chunks and computes their ids, as a backup to the repository would. A chunk that is not known is split if
+ * a part of it is: of large files that kept changing, the repository may have only the small chunks.
+ */
 export class FileCutter {
   readonly #repository: Repository;
   readonly #chunker: Chunker;
+  readonly #small: Chunker | undefined;
 
   constructor(repository: Repository) {
     this.#repository = repository;
     this.#chunker = chunkerOf(repository);
+    this.#small = smallChunkerOf(repository);
   }
 
-  /** Cuts one file at a time. Throws SourceError. */
-  *chunks(path: ByteString): Generator<FileChunk> {
+  /**
+   * Cuts one file at a time. `isKnown`: whether a chunk comes next, or is anywhere, in what the file is compared with.
+   * @throws SourceError
+   */
+  *chunks(path: ByteString, isKnown: (id: Uint8Array) => boolean): Generator<FileChunk> {
     const { hasher } = this.#repository;
     const { buffer, maxSizeBytes } = this.#chunker;
     const descriptor = openFile(path);
@@ -50,9 +59,11 @@ export class FileCutter {
           const bytes = buffer.subarray(start, start + this.#chunker.cut(start, end));
           const chunk = { id: hasher.dataId(bytes), sizeBytes: bytes.length };
           if (zeros.sizeBytes === 0 && isZero(bytes)) zeros = chunk;
-          yield { ...chunk, offset };
+          for (const { id, sizeBytes } of this.#split(bytes, chunk.id, isKnown) ?? [chunk]) {
+            yield { id, sizeBytes, offset };
+            offset += sizeBytes;
+          }
           start += bytes.length;
-          offset += bytes.length;
         }
         buffer.copyWithin(0, start, end);
         end = fill(descriptor, { path, buffer, end: end - start });
@@ -61,6 +72,21 @@ export class FileCutter {
     } finally {
       closeSync(descriptor);
     }
+  }
+
+  /** Returns undefined for a chunk that is known, or of which no part is. */
+  #split(
+    bytes: Uint8Array,
+    whole: Uint8Array,
+    isKnown: (id: Uint8Array) => boolean,
+  ): Omit<FileChunk, 'offset'>[] | undefined {
+    const { hasher } = this.#repository;
+    if (this.#small === undefined || isKnown(whole) || isZero(bytes)) return undefined;
+    const parts = [...cutSmall(this.#small, bytes)].map((part) => ({
+      id: hasher.dataId(part),
+      sizeBytes: part.length,
+    }));
+    return parts.some(({ id }) => isKnown(id)) ? parts : undefined;
   }
 }
 

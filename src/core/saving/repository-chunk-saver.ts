@@ -125,10 +125,12 @@ export class RepositoryChunkSaver implements ChunkSaver {
     const writer = this.#writers?.data;
     if (writer === undefined) {
       const id = this.#repository.hasher.dataId(bytes);
-      return { lengthBytes: bytes.length, hashing: { result: async () => id, drop: async () => undefined } };
+      const hashing = { result: async () => id, drop: async () => undefined };
+      return { lengthBytes: bytes.length, bytes: Buffer.from(bytes), hashing };
     }
     const staged = writer.stage(bytes);
-    return { lengthBytes: bytes.length, hashing: writer.startHash(staged), staged };
+    const { buffer, lengthBytes } = staged;
+    return { lengthBytes, bytes: buffer.subarray(0, lengthBytes), hashing: writer.startHash(staged), staged };
   }
 
   async putStaged({ hashing, staged, lengthBytes }: HashingChunk): Promise<Uint8Array> {

@@ -7,6 +7,7 @@ import type { TreeEntry } from '../format/tree/tree.ts';
 import type { ByteString } from '../util/byte-string.ts';
 import { byteStringOf } from '../util/byte-string.ts';
 import type { Caller } from '../session/caller.ts';
+import type { ChangingFiles } from './changing-files.ts';
 import type { BackupTally } from './backup-tally.ts';
 import { ContentStream } from './content-stream.ts';
 import type { StreamedFile } from './content-stream.ts';
@@ -25,6 +26,7 @@ const ROOT = '/' as ByteString;
 interface StreamServices {
   readonly context: Caller;
   readonly content: ContentSaver;
+  readonly changing: ChangingFiles;
   readonly trees: TreeSaver;
   readonly parentTrees: ParentTrees;
   readonly owners: OwnerNames;
@@ -62,12 +64,14 @@ export async function storeStream(
   tally.begin({ parent: undefined, name });
   const stream = new ContentStream(file, context.signal);
   try {
-    const content = await services.content.save(stream);
+    const place = { parent: undefined, name };
+    const splitting = await services.changing.splittingOf(place, previous?.sizeBytes ?? 0, previous);
+    const content = await services.content.save(stream, splitting);
     if (content.sizeBytes === 0) context.onNotice?.({ kind: 'stream-empty' });
     const isSame = services.keepsUnchanged && previous !== undefined && hasChunks(previous, content.chunkIds);
     const entry = isSame ? previous : buildEntry(name, streamMetadata(services.time), owners, content, NO_ATTRIBUTES);
     const change = tally.countFile(entry, previous, false);
-    listing?.add({ parent: undefined, name }, change, 'file');
+    listing?.add(place, change, 'file', content.isSplit);
     const tree = trees.begin(previousTree, 1);
     tree.add(entry);
     return await trees.save(tree, previousTree);

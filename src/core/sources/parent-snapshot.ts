@@ -1,6 +1,6 @@
 import { listNames } from '../files/source/source-files.ts';
 import { parentOf } from '../files/paths/root-paths.ts';
-import type { RecordedAttributes, SnapshotSummary } from '../format/snapshot.ts';
+import type { RecordedAttributes, Snapshot, SnapshotSummary } from '../format/snapshot.ts';
 import { encodeTree } from '../format/tree/tree.ts';
 import type { TreeEntry } from '../format/tree/tree.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
@@ -26,6 +26,8 @@ export interface ParentSnapshot {
   readonly wholeTree: string | undefined;
   /** What all snapshots in use have recorded about attributes. */
   readonly attributes: RecordedAttributes | undefined;
+  /** The newest snapshot before that one with the same paths as it. */
+  readonly earlier: Snapshot | undefined;
   /** When the oldest of the snapshots in use began. A file that changed later may have been read before the change. */
   readonly startMs: number;
 }
@@ -92,6 +94,7 @@ async function findParent(
     summary: hasSamePaths ? summary : undefined,
     wholeTree: hasSamePaths ? tree : undefined,
     attributes: recordedByAll(used),
+    earlier: newestOfPaths(candidates.slice(candidates.indexOf(newest) + 1), paths)?.snapshot,
     startMs: Math.min(...used.map(({ snapshot }) => Date.parse(snapshot.summary.backupStart))),
   };
 }
@@ -131,6 +134,12 @@ async function chooseForRoots(
     }
   }
   return chosen;
+}
+
+/** `candidates`: the newest one first. */
+function newestOfPaths(candidates: readonly Candidate[], paths: readonly ByteString[]): Candidate | undefined {
+  const group = paths.join('\0');
+  return candidates.find(({ snapshot }) => snapshot.paths.join('\0') === group);
 }
 
 function newestOfGroup(candidates: readonly Candidate[], roots: readonly ByteString[]): SnapshotListing | undefined {

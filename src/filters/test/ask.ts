@@ -92,11 +92,12 @@ export async function askFiles(
   paths: readonly ByteString[],
   onAnswer: (answer: MembershipAnswer) => void,
 ): Promise<void> {
+  const isKnown = (id: Uint8Array): boolean => membership.has(id);
   await withRepository(context, 'read', async (repository) => {
     const pacer = new Pacer(context);
     const cutter = new FileCutter(repository);
     for (const path of paths) {
-      for (const { id, offset, sizeBytes } of cutter.chunks(path)) {
+      for (const { id, offset, sizeBytes } of cutter.chunks(path, isKnown)) {
         onAnswer({ id: hexOf(id), isPerhapsIn: membership.has(id), chunk: { path, offset, sizeBytes } });
         await pacer.pause();
       }

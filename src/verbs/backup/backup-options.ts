@@ -1,6 +1,7 @@
 import type { ListedSources } from '../../core/files/source/source-roots.ts';
 import type { StreamedFile } from '../../core/saving/content-stream.ts';
 import type { BackupEntry } from '../../core/saving/entry-listing.ts';
+import type { SmallChunks } from '../../core/saving/changing-files.ts';
 import type { ReusedShare } from '../../core/saving/reused-sample.ts';
 import type { OptionKinds } from '../../core/session/arguments.ts';
 import { EXCLUSION_KINDS } from '../../core/sources/exclusion.ts';
@@ -25,6 +26,8 @@ export interface BackupOptions extends ExclusionOptions, ChangeOptions {
   readonly withAtime?: boolean;
   /** At most this many files are read at a time. Default: one for each core and one more, at least 3. */
   readonly readConcurrency?: number;
+  /** Which files of 64 MiB or more are stored in chunks of 64 KiB where they change. Default: `auto`. */
+  readonly smallChunks?: SmallChunks;
   /** Stores nothing. */
   readonly dryRun?: boolean;
   /** Makes no snapshot if it would be the same as the one it is compared with. */
@@ -60,6 +63,7 @@ export const BACKUP_KINDS: OptionKinds<Required<BackupOptions>> = {
   ignoreCtime: 'flag',
   ignoreInode: 'flag',
   readConcurrency: 'positive',
+  smallChunks: ['auto', 'always', 'never'],
   dryRun: 'flag',
   skipIfUnchanged: 'flag',
   storesOffline: 'flag',

@@ -1,3 +1,4 @@
+import type { Chunker } from '../../core/chunking/chunker.ts';
 import { hostname as systemHostname } from 'node:os';
 import { CAPABILITY, hasCapability } from '../../core/files/native/capabilities.ts';
 import { openOwnerNames } from '../../core/files/native/owner-names.ts';
@@ -6,6 +7,8 @@ import type { Snapshot } from '../../core/format/snapshot.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import { chunkerOf } from '../../core/saving/chunker-of.ts';
+import { ChangingFiles } from '../../core/saving/changing-files.ts';
+import { splitterFor } from '../../core/saving/chunk-splitter.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import type { OperationContext } from '../../core/session/context.ts';
 import { AttributeSource } from '../../core/sources/attribute-source.ts';
@@ -22,6 +25,7 @@ import { FileStore, ignoredChanges } from './file-store.ts';
 import type { OwnRepository } from '../../core/sources/own-repository.ts';
 import { findPredecessors } from '../../core/sources/parent-snapshot.ts';
 import type { ParentSnapshot, Predecessors } from '../../core/sources/parent-snapshot.ts';
+import { ParentEntries } from '../../core/sources/parent-entries.ts';
 import { ParentTrees } from '../../core/sources/parent-tree.ts';
 import { offlinePackIds } from '../../core/saving/relied-packs.ts';
 import { assertAnythingRead, damageWarner } from '../../core/saving/problems.ts';
@@ -86,26 +90,25 @@ export class BackupRun {
     const { context, options, repository, opened, plan, exclusion, ownRepository, problems, onProblem } = this.#given;
     const { startedAt } = this.#given;
     const { hasher, threads, work } = repository;
-    const chunks = new RepositoryChunkSaver(repository, opened.state, {
-      writes: options.dryRun !== true,
-      condemnedPackIds: this.#given.unreliable,
-      offlinePackIds: offlinePackIds(opened),
-      progress: context.progress,
-      lender: this.#given.lender,
-      sample: this.#given.sample,
-    });
+    const chunks = this.#chunkSaver();
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context);
     const chunker = chunkerOf(repository);
     const filesAtOnce = options.readConcurrency;
     const chunkBytesMin = chunker.minSizeBytes;
     const ahead = new ReadAhead({ threads, hasher, chunkBytesMin, filesAtOnce, atOnce: work.atOnce });
-    const content = new ContentSaver({ chunker, hasher, chunks, pacer, tally });
+    const content = new ContentSaver({
+      chunker,
+      hasher,
+      chunks,
+      pacer,
+      tally,
+      splitter: splitterFor(repository, chunks),
+    });
     const saver = new FileSaver({ ahead, threads, content });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
     const hostname = options.hostname ?? systemHostname();
-    const nowMs = startedAt.getTime();
-    const before = { hostname, plan, trees: parentTrees, nowMs };
+    const before = { hostname, plan, trees: parentTrees, nowMs: startedAt.getTime() };
     const { parent, newest } = await findPredecessors(repository, opened, before);
     chunks.relyOn(parent?.usedIds ?? []);
     const moved = new MovedFiles();
@@ -123,6 +126,7 @@ export class BackupRun {
     const services = {
       parentTrees,
       files: new FileStore(saver, chunks, compared?.startMs, ignored),
+      changing: this.#changing(chunker, parent?.earlier),
       ahead,
       owners,
       recorded: { withAccessTime: options.withAtime === true },
@@ -151,6 +155,27 @@ export class BackupRun {
     } finally {
       await scan?.stop();
     }
+  }
+
+  #chunkSaver(): RepositoryChunkSaver {
+    const { context, options, repository, opened, lender, sample } = this.#given;
+    return new RepositoryChunkSaver(repository, opened.state, {
+      writes: options.dryRun !== true,
+      condemnedPackIds: this.#given.unreliable,
+      offlinePackIds: offlinePackIds(opened),
+      progress: context.progress,
+      lender,
+      sample,
+    });
+  }
+
+  #changing(chunker: Chunker, earlier: Snapshot | undefined): ChangingFiles {
+    const { options, opened, plan } = this.#given;
+    const { smallChunks = 'auto' } = options;
+    // Damage there matters to nothing else.
+    const trees = new ParentTrees(opened.reader, () => undefined);
+    const entries = earlier && new ParentEntries(earlier, trees);
+    return new ChangingFiles({ smallChunks, chunker, state: opened.state, earlier: entries, base: plan.base });
   }
 
   async #storeTree(

@@ -28,6 +28,7 @@ import type { OperationContext } from '../../core/session/context.ts';
 export type { BackupOptions } from './backup-options.ts';
 export type { Continued } from '../../core/saving/backup-result.ts';
 export type { BackupEntry } from '../../core/saving/entry-listing.ts';
+export type { SmallChunks } from '../../core/saving/changing-files.ts';
 export type { ReusedShare } from '../../core/saving/reused-sample.ts';
 export type { StreamedFile } from '../../core/saving/content-stream.ts';
 export type { SkippedRepository } from '../../core/sources/own-repository.ts';

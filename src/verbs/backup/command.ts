@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os';
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { BackupOptions, ReusedShare } from './backup.ts';
+import type { BackupOptions, ReusedShare, SmallChunks } from './backup.ts';
 import type { CommandRunner } from '../../console/command-runner.ts';
 import { REPOSITORY_EXIT_CODES } from '../../console/exit-codes.ts';
 import { EXCLUSION_HELP, addExclusionOptions, readExclusionOptions } from '../../console/options/exclusion-options.ts';
@@ -34,6 +34,7 @@ interface BackupFlags extends ExclusionFlags, SourceFlags, PlacementFlags {
   readonly time?: string;
   readonly lowPriority?: boolean;
   readonly readConcurrency?: number;
+  readonly smallChunks?: SmallChunks;
   readonly comment?: string;
   readonly keepUntil?: string;
   readonly offline?: 'rely' | 'store';
@@ -88,7 +89,46 @@ function addRareOptions(command: Command): Command {
       'read at most this many files at a time; 1 suits a spinning disk (default: one for each core and one more, at least 3)',
       positiveIntegerValue,
     )
+    .addOption(
+      new Option(
+        '--small-chunks <when>',
+        'store what changes in files of 64 MiB or more in chunks of 64 KiB: if a file also changed before the last backup, always, or never',
+      )
+        .choices(['auto', 'always', 'never'])
+        .default('auto'),
+    )
     .option('--low-priority', 'let other programs have the processor and the disk first (nice 19)');
+}
+
+function optionsOf(
+  flags: BackupFlags,
+  chosen: Pick<BackupOptions, 'sources' | 'cwd'> & Partial<BackupOptions>,
+  onEntry: BackupOptions['onEntry'],
+): BackupOptions {
+  const { force, withAtime, dryRun, skipIfUnchanged, ignoreCtime, ignoreInode } = flags;
+  const { time, comment, keepUntil, host, tag, readConcurrency, smallChunks, verifyReused } = flags;
+  return {
+    ...chosen,
+    storesOffline: flags.offline === 'store',
+    ...omitUndefined({
+      force,
+      withAtime,
+      dryRun,
+      skipIfUnchanged,
+      ignoreCtime,
+      ignoreInode,
+      time,
+      hostname: host,
+      tags: tag && [...new Set(tag.flat())],
+      comment,
+      keepUntil,
+      reliesOn: flags.relyOn,
+      verifyReused,
+      readConcurrency,
+      smallChunks,
+      onEntry,
+    }),
+  };
 }
 
 export function defineBackup(program: Command, runner: CommandRunner): void {
@@ -130,30 +170,7 @@ export function defineBackup(program: Command, runner: CommandRunner): void {
         // A malformed pattern must not leave a new repository behind.
         const exclusion = await readExclusionOptions(flags);
         if (flags.dryRun !== true && flags.to === undefined) await ensureRepository(session);
-        const { force, withAtime, dryRun, skipIfUnchanged, ignoreCtime, ignoreInode } = flags;
-        const { time, comment, keepUntil, host, tag } = flags;
-        const options: BackupOptions = {
-          ...sources,
-          storesOffline: flags.offline === 'store',
-          ...omitUndefined({
-            force,
-            withAtime,
-            dryRun,
-            skipIfUnchanged,
-            ignoreCtime,
-            ignoreInode,
-            ...exclusion,
-            time,
-            hostname: host,
-            tags: tag && [...new Set(tag.flat())],
-            comment,
-            keepUntil,
-            reliesOn: flags.relyOn,
-            verifyReused: flags.verifyReused,
-            readConcurrency: flags.readConcurrency,
-            onEntry: createEntryList(session),
-          }),
-        };
+        const options = optionsOf(flags, { ...sources, ...exclusion }, createEntryList(session));
         const startedAt = performance.now();
         const result = await backup(await placeBackup(session, flags, options), options);
         reportBackup(session, result, performance.now() - startedAt);

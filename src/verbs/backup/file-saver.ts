@@ -4,6 +4,7 @@ import type { SourceAttributes } from '../../core/files/source/source-attributes
 import type { SourceMetadata } from '../../core/files/source/status-fields.ts';
 import { SourceStream, SwappedError, isUnchanged } from '../../core/files/source/source-stream.ts';
 import type { SourceFile } from '../../core/files/source/source-stream.ts';
+import type { Splitting } from '../../core/saving/chunk-splitter.ts';
 import type { ContentSaver, SavedContent, StoredContent } from '../../core/saving/content-saver.ts';
 import type { FileAhead, ReadAhead } from './read-ahead.ts';
 
@@ -40,14 +41,14 @@ export class FileSaver {
   }
 
   /** Throws `SourceError` if the file cannot be read completely. The snapshot then has no entry for it. */
-  async save(listed: SourceFile, ahead?: FileAhead): Promise<SavedFile> {
+  async save(listed: SourceFile, ahead?: FileAhead, splitting?: Splitting): Promise<SavedFile> {
     if (ahead !== undefined) {
       const saved = await this.#storeAhead(listed, ahead);
       if (saved !== undefined) return saved;
     }
     let expected = listed;
     for (let attempt = 1; ; attempt += 1) {
-      const read = await this.#readOnce(expected).catch(unlessSwapped);
+      const read = await this.#readOnce(expected, splitting).catch(unlessSwapped);
       if (read instanceof SwappedError) {
         expected = { path: listed.path, metadata: readMetadata(listed.path) };
         if (expected.metadata.type !== 'file' || attempt === ATTEMPTS_MAX) throw read;
@@ -81,17 +82,18 @@ export class FileSaver {
     }
   }
 
-  async #readOnce(listed: SourceFile): Promise<SavedFile> {
+  async #readOnce(listed: SourceFile, splitting: Splitting | undefined): Promise<SavedFile> {
     const source = new SourceStream(listed);
     if (listed.metadata.sizeBytes >= LARGE_FILE_BYTES) this.#threads.prepare();
     try {
       // The file may have been listed long ago. Only changes after the first byte was read matter.
       const before = source.assertSame();
-      const { chunkIds, sizeBytes } = await this.#content.save(source);
+      const content = await this.#content.save(source, splitting);
+      const { sizeBytes } = content;
       const attributes = source.attributes();
       const metadata = source.assertSame();
       const isWhole = isUnchanged(before, metadata) && (sizeBytes === metadata.sizeBytes || source.isGenerated);
-      return { metadata, chunkIds, sizeBytes, changedWhileRead: !isWhole, attributes };
+      return { ...content, metadata, changedWhileRead: !isWhole, attributes };
     } finally {
       source.close();
     }

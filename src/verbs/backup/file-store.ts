@@ -3,6 +3,7 @@ import type { SourceMetadata } from '../../core/files/source/status-fields.ts';
 import type { SourceFile } from '../../core/files/source/source-stream.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
 import type { ChunkSaver } from '../../core/saving/chunk-saver.ts';
+import type { Splitting } from '../../core/saving/chunk-splitter.ts';
 import { hasSameContent } from '../../core/sources/entry-builder.ts';
 import type { IgnoredChanges } from '../../core/sources/entry-builder.ts';
 import type { FileSaver, SavedFile, StoredFile } from './file-saver.ts';
@@ -70,8 +71,8 @@ export class FileStore {
     return this.#saver.saveAtHand(ahead);
   }
 
-  async save(file: SourceFile, ahead: FileAhead | undefined): Promise<SavedFile> {
-    const saved = await this.#saver.save(file, ahead);
+  async save(file: SourceFile, ahead: FileAhead | undefined, splitting: Splitting | undefined): Promise<SavedFile> {
+    const saved = await this.#saver.save(file, ahead, splitting);
     if (file.metadata.linkCount > 1) this.#linked.set(linkKey(file.metadata), saved);
     return saved;
   }

@@ -127,23 +127,24 @@ export class TreeBuilder {
     return stored.full;
   }
 
-  #add({ directory, previous }: FileStep, entry: TreeEntry, isReused: boolean): void {
+  #add({ directory, previous }: FileStep, entry: TreeEntry, isReused: boolean, isSplit?: boolean): void {
     const { tally, listing } = this.#services;
     const change = tally.countFile(entry, previous, isReused);
-    listing?.add({ parent: directory, name: entry.name }, change, 'file');
+    listing?.add({ parent: directory, name: entry.name }, change, 'file', isSplit);
     directory.tree.add(entry);
   }
 
   async #readFile(step: FileStep): Promise<void> {
     const { directory, name, ahead } = step;
-    const { files, owners, problems } = this.#services;
+    const { files, changing, owners, problems } = this.#services;
     const place = { parent: directory, name };
     try {
-      const saved = await files.save(step, ahead);
+      const splitting = await changing.splittingOf(place, step.metadata.sizeBytes, step.previous);
+      const saved = await files.save(step, ahead, splitting);
       const attributes = this.#services.attributes.note(place, saved.attributes);
       // Reading it may have changed its access time.
       const metadata = { ...saved.metadata, accessTime: step.metadata.accessTime };
-      this.#add(step, buildEntry(name, metadata, owners, saved, attributes), false);
+      this.#add(step, buildEntry(name, metadata, owners, saved, attributes), false, saved.isSplit);
       if (saved.changedWhileRead) {
         problems.report(place, 'changed', 'changed while it was read; the saved copy may mix old and new content');
       }

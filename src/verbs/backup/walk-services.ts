@@ -3,6 +3,7 @@ import { ProblemReport } from '../../core/sources/problem-report.ts';
 import { Pacer } from '../../core/util/pacer.ts';
 import { OwnRepository } from '../../core/sources/own-repository.ts';
 import { Exclusion } from '../../core/sources/exclusion.ts';
+import type { ChangingFiles } from '../../core/saving/changing-files.ts';
 import { BackupTally } from '../../core/saving/backup-tally.ts';
 import { Continuation } from './continuation.ts';
 import { TreeSaver } from '../../core/saving/tree-saver.ts';
@@ -16,6 +17,7 @@ import { ParentTrees } from '../../core/sources/parent-tree.ts';
 export interface WalkServices {
   readonly parentTrees: ParentTrees;
   readonly files: FileStore;
+  readonly changing: ChangingFiles;
   readonly ahead: ReadAhead;
   readonly owners: OwnerNames;
   /** What is recorded besides what always is. */

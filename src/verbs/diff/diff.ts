@@ -201,7 +201,7 @@ class DiffOperation {
     readonly cut?: (path: PathNode) => Promise<Uint8Array | undefined>;
   } {
     if (live === undefined) return { changeOf };
-    const content = new LiveContent(this.#repository, {
+    const content = new LiveContent(this.#repository, this.#opened.state, {
       pacer: this.#pacer,
       checksum: this.#options.checksum === true,
       hasSameAttributes: attributes?.hasSame,

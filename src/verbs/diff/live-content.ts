@@ -1,6 +1,7 @@
 import { SourceError } from '../../core/errors.ts';
 import { CHUNK_ID_BYTES } from '../../core/format/constants.ts';
 import type { TreeEntry } from '../../core/format/tree/tree.ts';
+import type { FilterState } from '../../core/ldm/filter-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import type { Pacer } from '../../core/util/pacer.ts';
@@ -21,10 +22,12 @@ interface LiveContentOptions {
 /** Compares files of this machine with entries of a snapshot, by cutting them into chunks as a backup would. */
 export class LiveContent {
   readonly #cutter: FileCutter;
+  readonly #filter: FilterState['filter'];
   readonly #options: LiveContentOptions;
 
-  constructor(repository: Repository, options: LiveContentOptions) {
+  constructor(repository: Repository, { filter }: FilterState, options: LiveContentOptions) {
     this.#cutter = new FileCutter(repository);
+    this.#filter = filter;
     this.#options = options;
   }
 
@@ -47,7 +50,8 @@ export class LiveContent {
   /** Returns the chunk ids of a file. Returns undefined if it cannot be read, which is reported. */
   async cut(path: ByteString): Promise<Uint8Array | undefined> {
     const ids: Uint8Array[] = [];
-    const isRead = await this.#read(path, (id) => ids.push(id) > 0);
+    const isKnown = (id: Uint8Array): boolean => this.#filter.find(id, 0) >= 0;
+    const isRead = await this.#read(path, isKnown, (id) => ids.push(id) > 0);
     return isRead ? Buffer.concat(ids) : undefined;
   }
 
@@ -55,8 +59,11 @@ export class LiveContent {
   async #hasContent(path: ByteString, chunkIds: Uint8Array): Promise<boolean> {
     let offset = 0;
     let isSame = true;
-    const isRead = await this.#read(path, (id) => {
-      isSame = Buffer.compare(id, chunkIds.subarray(offset, offset + CHUNK_ID_BYTES)) === 0;
+    // Another file may have the same bytes in larger or smaller chunks.
+    const isNext = (id: Uint8Array): boolean =>
+      Buffer.compare(id, chunkIds.subarray(offset, offset + CHUNK_ID_BYTES)) === 0;
+    const isRead = await this.#read(path, isNext, (id) => {
+      isSame = isNext(id);
       offset += CHUNK_ID_BYTES;
       return isSame;
     });
@@ -64,10 +71,14 @@ export class LiveContent {
   }
 
   /** Passes the ids of the chunks to `visit` until it returns false. Returns whether the file could be read. */
-  async #read(path: ByteString, visit: (id: Uint8Array) => boolean): Promise<boolean> {
+  async #read(
+    path: ByteString,
+    isKnown: (id: Uint8Array) => boolean,
+    visit: (id: Uint8Array) => boolean,
+  ): Promise<boolean> {
     const { pacer, onProblem } = this.#options;
     try {
-      for (const { id } of this.#cutter.chunks(path)) {
+      for (const { id } of this.#cutter.chunks(path, isKnown)) {
         if (!visit(id)) break;
         const pause = pacer.pause();
         if (pause !== undefined) await pause;

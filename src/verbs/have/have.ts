@@ -50,14 +50,21 @@ export async function findContent(
   return await withRepository(context, 'read', async (repository) => {
     const { state } = await repository.openState();
     beginPhase(context.progress, 'comparing');
-    const search = new ContentSearch(context, { state, cutter: new FileCutter(repository), onFile });
+    const isThere = (id: Uint8Array): boolean => isUsed(state, id);
+    const search = new ContentSearch(context, { isThere, cutter: new FileCutter(repository), onFile });
     for (const path of options.paths) await search.run(byteStringOf(path));
     return search.result;
   });
 }
 
+function isUsed({ filter }: FilterState, id: Uint8Array): boolean {
+  const entry = filter.find(id, 0);
+  return entry >= 0 && filter.hasLocation(entry) && filter.refs(entry) > 0;
+}
+
 interface SearchServices {
-  readonly state: FilterState;
+  /** Whether some snapshot uses a chunk. */
+  readonly isThere: (id: Uint8Array) => boolean;
   readonly cutter: FileCutter;
   readonly onFile: (file: SoughtFile) => void;
 }
@@ -104,10 +111,9 @@ class ContentSearch {
   }
 
   async #isThere(place: ByteString): Promise<boolean> {
-    const { filter } = this.#services.state;
-    for (const { id } of this.#services.cutter.chunks(place)) {
-      const entry = filter.find(id, 0);
-      if (entry < 0 || !filter.hasLocation(entry) || filter.refs(entry) === 0) return false;
+    const { cutter, isThere } = this.#services;
+    for (const { id } of cutter.chunks(place, isThere)) {
+      if (!isThere(id)) return false;
       const pause = this.#pacer.pause();
       if (pause !== undefined) await pause;
     }

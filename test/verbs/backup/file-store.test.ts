@@ -27,7 +27,7 @@ test('only another name of the very same file needs no reading', async () => {
   const saver: Pick<FileSaver, 'save'> = { save: async () => saved };
   const files = new FileStore(saver as FileSaver, new RecordingSaver(), undefined);
   expect(files.linked(metadata)).toBeUndefined();
-  await files.save({ path, metadata }, undefined);
+  await files.save({ path, metadata }, undefined, undefined);
   expect(files.linked(metadata)).toMatchObject({ chunkIds: saved.chunkIds, sizeBytes: 7 });
   for (const changed of [
     { device: metadata.device + 1n },

@@ -130,6 +130,7 @@ it('is not needed if a parent snapshot has the same paths, or if no progress is 
     wholeTree: undefined,
     usedIds: [],
     attributes: undefined,
+    earlier: undefined,
     startMs: 0,
   };
   const plan = await planSources([repository.source], '/', () => undefined);

@@ -64,11 +64,16 @@ export class Targets {
     const place = placeOf(text, true);
     if (readMetadata(place).type === 'directory') return { kind: 'directory', files: this.#filesOnDisk(text) };
     const chunks: SoughtChunk[] = [];
-    for (const { id, offset } of new FileCutter(this.#repository).chunks(place)) {
+    for (const { id, offset } of this.#chunksOf(new FileCutter(this.#repository), place)) {
       chunks.push({ id, offset });
       await this.#pacer.pause();
     }
     return { kind: 'chunks', chunks };
+  }
+
+  #chunksOf(cutter: FileCutter, place: ByteString): ReturnType<FileCutter['chunks']> {
+    const { filter } = this.#opened.state;
+    return cutter.chunks(place, (id) => filter.find(id, 0) >= 0);
   }
 
   async #inSnapshot(name: string, path: ByteString): Promise<Target> {
@@ -107,7 +112,7 @@ export class Targets {
       yield* unreadable.splice(0);
       try {
         const chunkIds: Uint8Array[] = [];
-        for (const { id } of cutter.chunks(place)) {
+        for (const { id } of this.#chunksOf(cutter, place)) {
           chunkIds.push(id);
           await this.#pacer.pause();
         }

@@ -1,0 +1,57 @@
+import type { Chunker } from '../chunking/chunker.ts';
+import { cutSmall } from '../chunking/small-chunks.ts';
+import type { Repository } from '../repository/repository.ts';
+import { isZero } from '../util/zero-bytes.ts';
+import type { ChunkSaver, HashingChunk } from './chunk-saver.ts';
+import { smallChunkerOf } from './chunker-of.ts';
+
+/**
+ * Which chunks that the repository lacks are stored as small ones: all of them, or those whose beginning it has as a small
+ * chunk. These were cut so before, of this file or of a copy of it.
+ */
+export type Splitting = 'all' | 'known';
+
+type Hasher = Pick<Repository['hasher'], 'dataId'>;
+
+/** Stores new chunks of large files as small ones, so that the next change in the same place stores less. */
+export class ChunkSplitter {
+  readonly #chunker: Chunker;
+  readonly #hasher: Hasher;
+  readonly #chunks: ChunkSaver;
+
+  constructor(chunker: Chunker, hasher: Hasher, chunks: ChunkSaver) {
+    this.#chunker = chunker;
+    this.#hasher = hasher;
+    this.#chunks = chunks;
+  }
+
+  /** Returns the ids of the small chunks in order, 20 bytes each. Undefined if the chunk must be stored as it is. */
+  async put(chunk: HashingChunk, splitting: Splitting): Promise<Uint8Array | undefined> {
+    const { bytes } = chunk;
+    const isStored = this.#has(await chunk.hashing.result());
+    // One chunk of zeros serves for all.
+    if (isZero(bytes)) return undefined;
+    if ((isStored || splitting === 'known') && !this.#hasBeginning(bytes)) return undefined;
+    const parts = [...cutSmall(this.#chunker, bytes)].map((part) => ({ part, id: this.#hasher.dataId(part) }));
+    // What is stored is not stored again. If it is there in both sizes, the small ones stay in use.
+    if (parts.length === 1 || (isStored && !parts.every(({ id }) => this.#has(id)))) return undefined;
+    for (const { part, id } of parts) await this.#chunks.put('data', id, part);
+    this.#chunks.drop(chunk);
+    return Buffer.concat(parts.map(({ id }) => id));
+  }
+
+  #has(id: Uint8Array): boolean {
+    return this.#chunks.has(id, 0);
+  }
+
+  #hasBeginning(bytes: Uint8Array): boolean {
+    const [first] = cutSmall(this.#chunker, bytes);
+    return first !== undefined && !isZero(first) && this.#has(this.#hasher.dataId(first));
+  }
+}
+
+/** Creates the splitter for a repository. Undefined if its chunks are small already. */
+export function splitterFor(repository: Repository, chunks: ChunkSaver): ChunkSplitter | undefined {
+  const chunker = smallChunkerOf(repository);
+  return chunker && new ChunkSplitter(chunker, repository.hasher, chunks);
+}

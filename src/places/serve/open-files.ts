@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 
+import { errnoOf } from '../../core/backend/backend-failure.ts';
 import { syncDirectoryPath } from '../../core/backend/sync-directory.ts';
 import { APPEND_ONLY } from './append-only.ts';
 import type { Quota } from './quota.ts';
@@ -12,6 +13,8 @@ import type { Located, Root } from './root.ts';
 const OPEN = { READ: 1, WRITE: 2, APPEND: 4, CREAT: 8, TRUNC: 16, EXCL: 32 } as const;
 /** Whatever the client asks for: a repository is private. */
 const FILE_MODE = 0o600;
+/** Errors of fsync after which the next one wrongly succeeds: the system tells only once what it has lost. */
+const LOSING = new Set(['EIO', 'ENOSPC', 'EDQUOT']);
 /** How many files and directories a client may have open. */
 export const HANDLES_MAX = 512;
 
@@ -19,6 +22,8 @@ interface OpenFile {
   readonly path: string;
   /** Undefined for a directory, which can only be synced. */
   readonly descriptor: number | undefined;
+  /** Whether bytes were not written that the client may take for written: it need not wait for the answers. */
+  hasFailed: boolean;
 }
 
 export interface Limits {
@@ -33,6 +38,7 @@ export class OpenFiles {
   readonly #root: Root;
   readonly #limits: Limits;
   readonly #files = new Map<string, OpenFile>();
+  readonly #failedDirectories = new Set<string>();
   #openedCount = 0;
 
   constructor(root: Root, limits: Limits) {
@@ -44,14 +50,18 @@ export class OpenFiles {
     return this.#files.size;
   }
 
-  /** Opens a file, or a directory to be synced. Returns its handle. */
-  open(path: string, flags: number): string {
+  has(handle: string): boolean {
+    return this.#files.has(handle);
+  }
+
+  /** Opens a file, or a directory to be synced. Returns its handle. `handle`: one that is not in use. */
+  open(path: string, flags: number, handle?: string): string {
     const located = this.#root.locate(path);
     const { stats } = located;
-    if (stats?.isDirectory() === true && flags === OPEN.READ) return this.#add({ path: located.path });
+    if (stats?.isDirectory() === true && flags === OPEN.READ) return this.#add({ path: located.path }, handle);
     // A FIFO would block, and a device is not what is served.
     if (stats !== undefined && !stats.isFile()) throw new RequestError(STATUS.FAILURE, 'not a regular file');
-    return this.#add({ path: located.path, descriptor: this.#openFile(located, flags) });
+    return this.#add({ path: located.path, descriptor: this.#openFile(located, flags) }, handle);
   }
 
   read(handle: string, offset: number, target: Buffer): number {
@@ -59,6 +69,16 @@ export class OpenFiles {
   }
 
   write(handle: string, offset: number, bytes: Uint8Array): void {
+    try {
+      this.#write(handle, offset, bytes);
+    } catch (error) {
+      const file = this.#files.get(handle);
+      if (file !== undefined) file.hasFailed = true;
+      throw error;
+    }
+  }
+
+  #write(handle: string, offset: number, bytes: Uint8Array): void {
     const descriptor = this.#fileOf(handle);
     const { size } = this.#assertStillNamed(handle, descriptor);
     const sizeBytes = Math.max(size, position(offset) + bytes.length);
@@ -77,11 +97,21 @@ export class OpenFiles {
     return fstatSync(this.#fileOf(handle));
   }
 
-  /** Makes the content of a file, or the names in a directory, durable. */
+  /** Makes the content of a file, or the names in a directory, durable. Once that has failed, it fails for ever. */
   sync(handle: string): void {
-    const { path, descriptor } = this.#known(handle);
-    if (descriptor === undefined) syncDirectoryPath(path);
-    else fsyncSync(descriptor);
+    const file = this.#known(handle);
+    const { path, descriptor } = file;
+    if (file.hasFailed || this.#failedDirectories.has(path))
+      throw new RequestError(STATUS.FAILURE, 'a write or sync before has failed');
+    try {
+      if (descriptor === undefined) syncDirectoryPath(path);
+      else fsyncSync(descriptor);
+    } catch (error) {
+      if (!LOSING.has(errnoOf(error) ?? '')) throw error;
+      if (descriptor === undefined) this.#failedDirectories.add(path);
+      else file.hasFailed = true;
+      throw error;
+    }
   }
 
   close(handle: string): void {
@@ -118,14 +148,14 @@ export class OpenFiles {
     }
   }
 
-  #add(file: { readonly path: string; readonly descriptor?: number }): string {
+  #add(file: { readonly path: string; readonly descriptor?: number }, named?: string): string {
     if (this.#files.size >= HANDLES_MAX) {
       if (file.descriptor !== undefined) closeSync(file.descriptor);
       throw new RequestError(STATUS.FAILURE, `more than ${HANDLES_MAX} open files`);
     }
     this.#openedCount += 1;
-    const handle = `f${this.#openedCount}`;
-    this.#files.set(handle, { path: file.path, descriptor: file.descriptor });
+    const handle = named ?? `f${this.#openedCount}`;
+    this.#files.set(handle, { path: file.path, descriptor: file.descriptor, hasFailed: false });
     return handle;
   }
 

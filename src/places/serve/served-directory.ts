@@ -1,26 +1,14 @@
-import {
-  closeSync,
-  constants,
-  linkSync,
-  lutimesSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  readdirSync,
-  renameSync,
-  statfsSync,
-  unlinkSync,
-} from 'node:fs';
+import { linkSync, lutimesSync, mkdirSync, readdirSync, renameSync, statfsSync, unlinkSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Attributes } from 'ssh2';
 
-import { errnoOf } from '../../core/backend/backend-failure.ts';
 import { CONFIG_COPY_NAME, CONFIG_NAME, GROUP_ID_NAME } from '../../core/format/layout.ts';
 import { syncDirectoryPath } from '../../core/backend/sync-directory.ts';
 import { APPEND_ONLY } from './append-only.ts';
 import { HANDLES_MAX, OpenFiles } from './open-files.ts';
 import type { Limits } from './open-files.ts';
+import { haveSameBytes, renameNew } from './new-names.ts';
 import { RequestError, STATUS } from './request-error.ts';
 import { Root, lstatUnlessAbsent } from './root.ts';
 import type { Located } from './root.ts';
@@ -29,12 +17,11 @@ const DIRECTORY_MODE = 0o700;
 /** Of these, a packet has room for names of the largest size. */
 const NAMES_AT_ONCE = 100;
 /** A client that opens many listings and reads none would have the server keep all names. */
-const COMPARED_BYTES = 256 * 1024;
 const LISTED_NAMES_MAX = 1_000_000;
 /** What the place of a repository or of a group has. */
 const TOP_MARKS = [CONFIG_NAME, CONFIG_COPY_NAME, GROUP_ID_NAME];
-/** Errors of file systems without hard links. */
-const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
+/** None of those that the server names itself. */
+const NAMED_HANDLE = /^=[\x21-\x7e]{1,63}$/;
 
 export interface Entry {
   readonly name: string;
@@ -76,6 +63,13 @@ export class ServedDirectory {
     return this.#limits.isAppendOnly;
   }
 
+  /** Fails unless there is a file whose size is in this range. */
+  expect(path: string, leastBytes: bigint, mostBytes: bigint): void {
+    const sizeBytes = BigInt(this.#locateFile(path).stats.size);
+    if (sizeBytes < leastBytes || sizeBytes > mostBytes)
+      throw new RequestError(STATUS.FAILURE, `the file is ${sizeBytes} bytes long`);
+  }
+
   /** Returns the absolute path of the client. */
   realpath(path: string): string {
     return `/${this.#root.nameOf(path)}`;
@@ -85,7 +79,17 @@ export class ServedDirectory {
     return this.#root.locateExisting(path).stats;
   }
 
-  openDirectory(path: string): string {
+  /** Opens a file under a handle that the client names or, without flags, a directory to be listed. */
+  openUnder(handle: string, path: string, flags: number): void {
+    if (!NAMED_HANDLE.test(handle)) throw new RequestError(STATUS.BAD_MESSAGE, 'no possible handle');
+    if (this.#listings.has(handle) || this.files.has(handle))
+      throw new RequestError(STATUS.FAILURE, 'the handle is in use');
+    if (flags === 0) this.openDirectory(path, handle);
+    else this.files.open(path, flags, handle);
+  }
+
+  /** `named`: a handle that is not in use. */
+  openDirectory(path: string, named?: string): string {
     const located = this.#root.locateExisting(path);
     if (!located.stats.isDirectory()) throw new RequestError(STATUS.FAILURE, 'not a directory');
     if (this.#listings.size >= HANDLES_MAX) throw new RequestError(STATUS.FAILURE, `more than ${HANDLES_MAX} listings`);
@@ -95,7 +99,7 @@ export class ServedDirectory {
     if (otherCount > 0 && otherCount + names.length > listedNamesMax)
       throw new RequestError(STATUS.FAILURE, `more than ${listedNamesMax} names in open listings`);
     this.#listedCount += 1;
-    const handle = `d${this.#listedCount}`;
+    const handle = named ?? `d${this.#listedCount}`;
     this.#listings.set(handle, { directory: located.path, names });
     return handle;
   }
@@ -202,41 +206,6 @@ export class ServedDirectory {
 
   #giveBack({ size, nlink }: Stats): void {
     if (nlink === 1) this.#limits.quota?.resize(size, 0);
-  }
-}
-
-/** A hard link fails if there is a target, also one that another server has made since. */
-function renameNew(source: string, target: string): void {
-  try {
-    linkSync(source, target);
-  } catch (error) {
-    if (!NO_LINKS.has(errnoOf(error) ?? '')) throw error;
-    renameSync(source, target);
-    return;
-  }
-  unlinkSync(source);
-}
-
-function haveSameBytes(one: Located, other: Located): boolean {
-  if (other.stats?.isFile() !== true || one.stats?.size !== other.stats.size) return false;
-  const descriptors: number[] = [];
-  try {
-    for (const { path } of [one, other]) descriptors.push(openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW));
-    return haveSameContent(descriptors[0]!, descriptors[1]!);
-  } finally {
-    for (const descriptor of descriptors) closeSync(descriptor);
-  }
-}
-
-/** A client decides how large the files are, so they are compared piece by piece. */
-function haveSameContent(one: number, other: number): boolean {
-  const pieces = [Buffer.alloc(COMPARED_BYTES), Buffer.alloc(COMPARED_BYTES)] as const;
-  for (let position = 0; ;) {
-    const readBytes = readSync(one, pieces[0], 0, COMPARED_BYTES, position);
-    if (readBytes === 0) return readSync(other, pieces[1], 0, 1, position) === 0;
-    if (readSync(other, pieces[1], 0, readBytes, position) !== readBytes) return false;
-    if (!pieces[0].subarray(0, readBytes).equals(pieces[1].subarray(0, readBytes))) return false;
-    position += readBytes;
   }
 }
 

@@ -1,19 +1,20 @@
 import type { SftpProtocol } from 'ssh2/lib/protocol/SFTP.js';
 
+import { RequestChain } from './request-chain.ts';
 import { STATUS, RequestError, refusalOf } from './request-error.ts';
 import type { ServedDirectory } from './served-directory.ts';
 import {
+  Fields,
   TRANSFER_BYTES_MAX,
   attributesOf,
   limitsReply,
   longNameOf,
   spaceReply,
-  stringsIn,
   versionPacket,
 } from './sftp-packets.ts';
 
 /** Where a protocol object gets its answers. */
-interface Service {
+interface Given {
   readonly protocol: SftpProtocol;
   readonly directory: ServedDirectory;
   /** Sends a whole packet that the protocol class cannot make. */
@@ -22,28 +23,45 @@ interface Service {
   readonly onDefect: (error: unknown) => void;
 }
 
+interface Service extends Given {
+  readonly chain: RequestChain;
+}
+
 /** Sends the result of a request; without one, the answer is that it has succeeded. */
 type Reply = (() => void) | void;
 
-/**
- * Answers the requests of a client. Those that are missing here are refused by the protocol class: the operation is
- * unsupported.
- */
-export function answerRequests(service: Service): void {
+/** Answers the requests of a client. */
+export function answerRequests(given: Given): void {
+  const service = { ...given, chain: new RequestChain() };
   answerForFiles(service);
   answerForNames(service);
-  const { protocol, directory, send } = service;
-  protocol.on('EXTENDED', (id: number, name: string, data: Buffer | undefined) =>
+  answerExtended(service);
+}
+
+function answerExtended(service: Service): void {
+  const { protocol, directory, send, chain } = service;
+  protocol.on('EXTENDED', (id: number, name: string, data: Buffer | undefined) => {
+    if (name === 'chain@ldm') {
+      reply(service, id, () => chain.begin(data?.length === 4 ? data.readUInt32BE() : undefined));
+      return;
+    }
     answer(service, id, () => {
+      const fields = new Fields(data);
       if (name === 'limits@openssh.com') return () => send(limitsReply(id));
       if (name === 'statvfs@openssh.com') return () => send(spaceReply(id, directory.space()));
-      if (name === 'fsync@openssh.com') directory.files.sync(stringsIn(data, 1)[0]!);
-      else if (name === 'posix-rename@openssh.com') directory.replace(...pairIn(data));
-      else if (name === 'hardlink@openssh.com') directory.link(...pairIn(data));
-      else throw new RequestError(STATUS.UNSUPPORTED, 'Operation unsupported');
+      if (name === 'fsync@openssh.com') directory.files.sync(fields.string());
+      else if (name === 'posix-rename@openssh.com') directory.replace(fields.string(), fields.string());
+      else if (name === 'hardlink@openssh.com') directory.link(fields.string(), fields.string());
+      else if (name === 'open@ldm') directory.openUnder(fields.string(), fields.string(), fields.uint32());
+      else if (name === 'expect@ldm') directory.expect(fields.string(), fields.uint64(), fields.uint64());
+      else refuse();
       return undefined;
-    }),
-  );
+    });
+  });
+}
+
+function refuse(): never {
+  throw new RequestError(STATUS.UNSUPPORTED, 'Operation unsupported');
 }
 
 /** The protocol class announces no extensions, so its first packet is replaced. */
@@ -118,13 +136,20 @@ function answerForNames(service: Service): void {
   protocol.on('MKDIR', (id, path) => answer(service, id, () => directory.makeDirectory(path)));
   protocol.on('REMOVE', (id, path) => answer(service, id, () => directory.remove(path)));
   protocol.on('RENAME', (id, source, target) => answer(service, id, () => directory.rename(source, target)));
+  // The protocol class would refuse them itself, and not as a part of a chain.
+  for (const name of ['RMDIR', 'READLINK', 'SYMLINK', 'FSETSTAT'] as const)
+    protocol.on(name, (id: number) => answer(service, id, refuse));
 }
 
-function answer({ protocol, onDefect }: Service, id: number, action: () => Reply): void {
+function answer(service: Service, id: number, action: () => Reply): void {
+  reply(service, id, () => service.chain.run(action));
+}
+
+function reply({ protocol, onDefect }: Service, id: number, action: () => Reply): void {
   try {
-    const reply = action();
-    if (reply === undefined) protocol.status(id, STATUS.OK, 'Success');
-    else reply();
+    const send = action();
+    if (send === undefined) protocol.status(id, STATUS.OK, 'Success');
+    else send();
   } catch (error) {
     try {
       const { status, message } = refusalOf(error);
@@ -133,9 +158,4 @@ function answer({ protocol, onDefect }: Service, id: number, action: () => Reply
       onDefect(defect);
     }
   }
-}
-
-function pairIn(data: Buffer | undefined): [string, string] {
-  const [one, other] = stringsIn(data, 2);
-  return [one!, other!];
 }

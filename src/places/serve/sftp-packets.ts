@@ -19,6 +19,9 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'hardlink@openssh.com': '1',
   'fsync@openssh.com': '1',
   'limits@openssh.com': '1',
+  'open@ldm': '1',
+  'chain@ldm': '1',
+  'expect@ldm': '1',
 };
 
 /** Returns SSH_FXP_VERSION with the extensions, which the protocol class would leave out. */
@@ -47,18 +50,34 @@ export function spaceReply(id: number, space: Space): Buffer {
   return packet(TYPE.EXTENDED_REPLY, uint32(id), ...values.map((value) => uint64(value)));
 }
 
-/** Reads the strings that an extended request has. */
-export function stringsIn(bytes: Buffer | undefined, count: number): string[] {
-  const strings: string[] = [];
-  let offset = 0;
-  while (strings.length < count) {
-    const start = offset + 4;
-    const end = bytes === undefined || start > bytes.length ? Infinity : start + bytes.readUInt32BE(offset);
-    if (bytes === undefined || end > bytes.length) throw new RequestError(STATUS.BAD_MESSAGE, 'Bad message');
-    strings.push(bytes.toString('utf8', start, end));
-    offset = end;
+/** Reads the fields of an extended request, one after the other. Throws `RequestError` where they end too early. */
+export class Fields {
+  readonly #bytes: Buffer;
+  #offset = 0;
+
+  constructor(bytes: Buffer | undefined) {
+    this.#bytes = bytes ?? Buffer.alloc(0);
   }
-  return strings;
+
+  string(): string {
+    return this.#take(this.uint32()).toString();
+  }
+
+  uint32(): number {
+    return this.#take(4).readUInt32BE();
+  }
+
+  uint64(): bigint {
+    return this.#take(8).readBigUInt64BE();
+  }
+
+  #take(lengthBytes: number): Buffer {
+    const end = this.#offset + lengthBytes;
+    if (end > this.#bytes.length) throw new RequestError(STATUS.BAD_MESSAGE, 'Bad message');
+    const field = this.#bytes.subarray(this.#offset, end);
+    this.#offset = end;
+    return field;
+  }
 }
 
 export function attributesOf({ size, mode, uid, gid, atimeMs, mtimeMs }: Stats): Attributes {

@@ -201,7 +201,7 @@ function endOfName(place: string): string {
 }
 
 function membersOf(seen: SeenRepository): Record<string, unknown> {
-  const { firstSeen, keyId, epoch, generation, commit, hasGroups, isOlder, snapshots } = seen;
+  const { firstSeen, keyId, epoch, generation, commit, hasGroups, isOwnServer, isOlder, snapshots } = seen;
   return {
     ...(firstSeen === undefined ? {} : { first_seen: firstSeen }),
     ...(keyId === undefined ? {} : { key_id: keyId }),
@@ -209,6 +209,7 @@ function membersOf(seen: SeenRepository): Record<string, unknown> {
     generation,
     commit,
     ...(hasGroups === true ? { has_groups: true } : {}),
+    ...(isOwnServer === true ? { is_own_server: true } : {}),
     ...(isOlder ? { is_older: true } : {}),
     snapshots: [...snapshots].map(([id, time]) => (time === undefined ? id : `${id} ${time}`)).sort(),
   };
@@ -229,6 +230,7 @@ function decodeSeen(bytes: Uint8Array): SeenRepository {
     generation: reader.count('generation'),
     commit: reader.has('commit') ? reader.count('commit') : 0,
     hasGroups: reader.has('has_groups') && reader.boolean('has_groups'),
+    isOwnServer: reader.has('is_own_server') && reader.boolean('is_own_server'),
     isOlder: reader.has('is_older') && reader.boolean('is_older'),
     snapshots: new Map(entries.map(([id, time]) => [id!, time])),
   };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
+import { textField, uint32 } from '../../src/places/sftp/sftp-fields.ts';
 import { SftpConnection } from '../../src/places/sftp/sftp-connection.ts';
 
 const program = join(import.meta.dirname, '../../bin/ldm.js');
@@ -29,6 +30,15 @@ export class RawClient {
 
   async open(path: string, flags: number): Promise<Buffer> {
     return await this.connection.request<Buffer>((protocol, done) => protocol.open(path, flags, { mode: 0o666 }, done));
+  }
+
+  async openUnder(handle: string, path: string, flags: number): Promise<Buffer> {
+    await this.connection.extended('open@ldm', textField(handle), textField(path), uint32(flags));
+    return Buffer.from(handle);
+  }
+
+  async chain(count: number): Promise<void> {
+    await this.connection.extended('chain@ldm', uint32(count));
   }
 
   async close(handle: Buffer): Promise<void> {

@@ -69,8 +69,17 @@ export function cuttingServer(bytes: number, cuts: number, inner: readonly strin
 }
 
 /** The command of a server that writes a byte to a file for each wait. */
-export function countingWaits(file: string): string[] {
-  return [process.execPath, join(import.meta.dirname, 'waits-server.mjs'), file, server!];
+export function countingWaits(file: string, inner: readonly string[] = openSshServer()): string[] {
+  return [process.execPath, join(import.meta.dirname, 'waits-server.mjs'), file, ...inner];
+}
+
+/**
+ * Returns a server that gets one request at a time, and the command for a shell that is run once, before the request that
+ * matches the last of the patterns, after one that matches each before it.
+ */
+export function interruptedServer(command: string, patterns: readonly string[], inner: readonly string[]): string[] {
+  const program = join(import.meta.dirname, 'interrupted-server.mjs');
+  return [process.execPath, program, command, JSON.stringify(patterns), ...inner];
 }
 
 /** The command of a server that may have so few files open that it announces hardly any handles. */

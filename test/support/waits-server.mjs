@@ -1,6 +1,6 @@
-// waits-server.mjs <file> <server>: an SFTP server behind a line on which each answer takes its time. What is sent without a
+// waits-server.mjs <file> <server> [arguments]: an SFTP server behind a line on which each answer takes its time. What is sent without a
 // pause reaches the server together; each such burst is a wait, and adds a byte to the file. A request to close something,
-// which nothing waits for, is none.
+// or for the limits of the server, which nothing waits for, is none.
 import { spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 
@@ -8,14 +8,18 @@ import { appendFileSync } from 'node:fs';
 const PAUSE_MS = 30;
 const SSH_FXP_CLOSE = 4;
 
-const [file, server] = process.argv.slice(2);
-const child = spawn(server, { stdio: ['pipe', 'pipe', 'inherit'] });
+const [file, server, ...words] = process.argv.slice(2);
+const child = spawn(server, words, { stdio: ['pipe', 'pipe', 'inherit'] });
 let received = Buffer.alloc(0);
 let burst = [];
 let timer;
 
+function isWaitedFor(packet) {
+  return packet[4] !== SSH_FXP_CLOSE && !packet.includes('limits@openssh.com');
+}
+
 function flush() {
-  if (burst.some((packet) => packet[4] !== SSH_FXP_CLOSE)) appendFileSync(file, '.');
+  if (burst.some(isWaitedFor)) appendFileSync(file, '.');
   for (const packet of burst) child.stdin.write(packet);
   burst = [];
 }

@@ -53,7 +53,24 @@ export interface OldVersions {
 }
 
 /** Throws if the next step must not be done, for example because the lock of this process is gone. */
-export type Verify = () => Promise<void>;
+export interface Verify {
+  (): Promise<void>;
+  /**
+   * Says what must be there right before the next step, for a place that can look for it itself, and which calls this right
+   * before. Undefined if that is not all there is to verify.
+   */
+  readonly needs?: (() => Needs | undefined) | undefined;
+}
+
+/** What must be there when a file gets its name. */
+export interface Needs {
+  /** The smallest sizes of files, by name. */
+  readonly sizes: ReadonlyMap<string, number>;
+  /** Directories that are synced before. */
+  readonly settled?: readonly string[] | undefined;
+  /** Called when all of that was there. */
+  readonly onMet?: (() => void) | undefined;
+}
 
 /** A new file that is written piece by piece and does not have its name yet. Ends with `publish` or `discard`. */
 export interface StagedFile {
@@ -119,6 +136,8 @@ export interface NextReads {
   readonly directories?: readonly string[] | undefined;
   /** Whether new files will be written. */
   readonly willWrite?: boolean | undefined;
+  /** Whether the place had a server of this program the last time: its own requests may go out before it has said so. */
+  readonly isOwnServer?: boolean | undefined;
   /** Instead of `directories`, groups of them. Each group must be listed after the one before it. */
   readonly inTurn?: readonly (readonly string[])[] | undefined;
 }
@@ -150,6 +169,8 @@ interface Capabilities {
   readonly packsAtOnce?: number | undefined;
   /** Whether the other machine has said that it lets nothing be removed or changed. Known after the first request. */
   readonly isAppendOnly?: boolean | undefined;
+  /** Whether the other machine has a server of this program, with requests of its own. Known after the first request. */
+  readonly isOwnServer?: boolean | undefined;
   /** Whether the place has shown that it keeps what is removed, as an old version. Known after the first request that writes. */
   readonly keepsRemoved?: boolean | undefined;
   /**

@@ -38,6 +38,11 @@ export abstract class FileSystemBackend implements Backend {
   abstract makeDirectory(name: string): Promise<void>;
   /** Prepares that a file gets this name, beside the sync of the file, or loses it: its directory is synced then. */
   protected expectName?(name: string, isRemoved?: boolean): void;
+  /**
+   * Syncs a file and gives it its name at once, where the place can do all of `#publish` itself. Returns false if it was not
+   * done, so that it must be done step by step.
+   */
+  protected publishAtOnce?(file: TemporaryFile, publication: Publication, along: AskedAlong): Promise<boolean>;
   /** Creates a file; fails with the kind `exists` if it exists. `next`: as for `claim`. */
   abstract create(name: string, next?: NextReads): Promise<FileWriter>;
   /** Replaces `target` if it exists. `along`: may be sent with it. */
@@ -166,21 +171,26 @@ export abstract class FileSystemBackend implements Backend {
   }
 
   /** After a failed fsync, the file is removed, not synced again: the kernel may have dropped its bytes. */
-  async #publish({ name, writer }: TemporaryFile, publication: Publication): Promise<void> {
-    const { target, verify, isNew, after } = publication;
-    const along = new AskedAlong(after);
+  async #publish(file: TemporaryFile, publication: Publication): Promise<void> {
+    const along = new AskedAlong(publication.after);
     try {
-      this.expectName?.(target);
-      if (this.isFar) await Promise.all([writer.sync(), verify?.()]);
-      else await writer.sync();
-      await writer.close();
-      if (!this.isFar) await verify?.();
-      await this.#renameInto(name, target, isNew, along);
+      if ((await this.publishAtOnce?.(file, publication, along)) === true) await file.writer.close();
+      else await this.#publishInSteps(file, publication, along);
     } catch (error) {
-      await this.#discard({ name, writer });
+      await this.#discard(file);
       throw error;
     }
     await along.answer();
+  }
+
+  async #publishInSteps({ name, writer }: TemporaryFile, publication: Publication, along: AskedAlong): Promise<void> {
+    const { target, verify, isNew } = publication;
+    this.expectName?.(target);
+    if (this.isFar) await Promise.all([writer.sync(), verify?.()]);
+    else await writer.sync();
+    await writer.close();
+    if (!this.isFar) await verify?.();
+    await this.#renameInto(name, target, isNew, along);
   }
 
   async #discard({ name, writer }: TemporaryFile): Promise<void> {

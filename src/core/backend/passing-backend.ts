@@ -20,6 +20,10 @@ export abstract class PassingBackend implements Backend {
     return this.#inner.isAppendOnly;
   }
 
+  get isOwnServer(): boolean | undefined {
+    return this.#inner.isOwnServer;
+  }
+
   get keepsRemoved(): boolean | undefined {
     return this.#inner.keepsRemoved;
   }

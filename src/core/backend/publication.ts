@@ -1,4 +1,4 @@
-import type { Verify } from './backend.ts';
+import type { Needs, Verify } from './backend.ts';
 
 /** A new file that is being written. A power cut may lose its bytes until `sync` has returned. */
 export interface FileWriter {
@@ -23,6 +23,36 @@ export interface Publication {
   readonly verify: Verify | undefined;
   readonly isNew: boolean | undefined;
   readonly after: Verify | undefined;
+}
+
+const NOTHING: Needs = { sizes: new Map() };
+
+/** Verifies nothing. */
+export const UNVERIFIED: Verify = withNeeds(
+  async () => undefined,
+  () => NOTHING,
+);
+
+/** Returns a function that also says what it looks for. */
+export function withNeeds(verify: () => Promise<void>, needs: Verify['needs']): Verify {
+  return Object.assign(async () => verify(), { needs });
+}
+
+/** What must be there when a file gets its name; undefined if only `verify` knows. */
+export function needsOf(verify: Verify | undefined): Needs | undefined {
+  return verify === undefined ? NOTHING : verify.needs?.();
+}
+
+/** Undefined if one of them is. */
+export function needsOfBoth(one: Needs | undefined, other: Needs | undefined): Needs | undefined {
+  if (one === undefined || other === undefined) return undefined;
+  const sizes = new Map([...one.sizes, ...other.sizes]);
+  const settled = [...(one.settled ?? []), ...(other.settled ?? [])];
+  const onMet = (): void => {
+    one.onMet?.();
+    other.onMet?.();
+  };
+  return { sizes, settled, onMet };
 }
 
 /** What is asked once a file has its name. Where requests take effect in their order, it is sent along with the rename. */

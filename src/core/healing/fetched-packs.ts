@@ -14,9 +14,9 @@ export class FetchedPacks {
   /** `verifyLock` runs before each segment, and throws if the packs may have been removed. */
   constructor(repository: Repository, verifyLock: Repository['assertLocked']) {
     const { order, sizes } = repository;
-    const verifyPacks = async (): Promise<void> => undefined;
+    const looks = { assertPacksPresent: async () => undefined, needsOfPacks: () => undefined };
     const publish = async (packs: readonly PackContents[]): Promise<string> => order.publishSegment(packs);
-    this.#segments = new SegmentWriter({ publish, verifyLock, verifyPacks, segmentBytes: sizes.segmentBytes });
+    this.#segments = new SegmentWriter({ publish, verifyLock, looks, segmentBytes: sizes.segmentBytes });
     const onPack = (pack: PackContents): void => this.#segments.add(pack);
     this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };
   }

@@ -1,4 +1,5 @@
 import type { Verify } from '../backend/backend.ts';
+import { UNVERIFIED } from '../backend/publication.ts';
 import { sha256 } from '../crypto/sha256.ts';
 import { BackendError } from '../errors.ts';
 import { encodeCommitRecord } from '../format/commit-record.ts';
@@ -86,7 +87,7 @@ export class CommitRecords {
         const file = await stageFile(this.#place.backend, async (append) =>
           append(this.#encode({ ...record, number })),
         );
-        const before = this.#order.isFar ? async (): Promise<void> => undefined : this.#assertLocked;
+        const before = this.#order.isFar ? UNVERIFIED : this.#assertLocked;
         await this.#order.publishHeld(name, file, { verify: this.#assertLocked, before, isNew: true });
       } catch (error) {
         if (error instanceof BackendError && error.kind === 'exists') continue;

@@ -24,8 +24,8 @@ import {
   snapshotName,
 } from '../format/layout.ts';
 import { freeQuarantineName, moveMakingRoom, moveUnlessGone, removeAll } from './moves.ts';
-import { settleRemoved, settleSeen, settleSegments } from './groups/settle-others.ts';
-import { LastLook, prepareFile, stageFile } from './staging.ts';
+import { settleRemoved, settleSeen } from './groups/settle-others.ts';
+import { LastLook, afterSettling, prepareFile, stageFile, telling } from './staging.ts';
 import type { Holding, WriteFile } from './staging.ts';
 
 /** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
@@ -71,10 +71,8 @@ export class DurableOrder implements PackSink {
     await this.#backend.barrier();
     const bytes = this.#seals.seal('segments', encodeSegment(packs, randomBytes(NONCE_BYTES)));
     const id = sha256(bytes);
-    await this.#backend.publish(segmentName(id), bytes, async () => {
-      await verify?.();
-      this.packNotes?.onIndexing(packs.map((pack) => pack.id));
-    });
+    const tell = (): void => this.packNotes?.onIndexing(packs.map((pack) => pack.id));
+    await this.#backend.publish(segmentName(id), bytes, telling(verify, tell));
     // When this fails the segment stays: another process may have opened the repository with it by now.
     await this.#backend.barrier();
     return id;
@@ -86,9 +84,7 @@ export class DurableOrder implements PackSink {
    */
   async commitSnapshots(manifests: readonly MakeManifest[], verify: Verify, mayStay: MayStay): Promise<Committed[]> {
     await this.#backend.barrier();
-    const settling = settleSegments(this.#backend);
-    settling.catch(() => undefined);
-    const settled: Verify = async () => void (await Promise.all([settling, verify()]));
+    const settled = afterSettling(this.#backend, verify);
     const last = new LastLook(verify);
     const committed: Committed[] = [];
     const ids = (): string[] => committed.map(({ id }) => id);

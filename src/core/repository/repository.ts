@@ -26,9 +26,9 @@ import type { PlacedPacks } from './groups/place-packs.ts';
 import { type OpenedConfig, currentConfig, openConfig } from './config-file.ts';
 import { CommitRecords } from './commit-records.ts';
 import { DurableOrder } from './durable-order.ts';
-import type { RepositoryLock } from './locks/lock.ts';
+import { type RepositoryLock, holding } from './locks/lock.ts';
 import { unlessDenied } from './locks/lock-conflict.ts';
-import { SegmentWriter } from './segment-writer.ts';
+import { type PackLooks, SegmentWriter } from './segment-writer.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import { UnfinishedBackups } from './unfinished-backups.ts';
 import { openState } from './open-state.ts';
@@ -182,12 +182,12 @@ export class Repository {
     return new ChunkWriter({ sink, kind, sizes, ...given, onPack });
   }
 
-  /** Indexes new packs. `verifyPacks` throws if one of them no longer exists. */
-  segmentWriter(verifyPacks: (packs: readonly PackContents[]) => Promise<void>): SegmentWriter {
+  /** Indexes new packs. `looks`: says whether they still exist. */
+  segmentWriter(looks: PackLooks): SegmentWriter {
     const { order, assertLocked: verifyLock, sizes } = this;
     const publish = async (packs: readonly PackContents[], verify: Verify): Promise<string> =>
       order.publishSegment(packs, verify);
-    return new SegmentWriter({ publish, verifyLock, verifyPacks, segmentBytes: sizes.segmentBytes });
+    return new SegmentWriter({ publish, verifyLock, looks, segmentBytes: sizes.segmentBytes });
   }
 
   /** Returns the error to report: if the lock of this process is gone, others have removed the file that is missing. */
@@ -219,7 +219,7 @@ export class Repository {
   readonly renewLock = async (): Promise<void> => this.#lock?.renew();
 
   /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed space. */
-  readonly assertLocked: Verify = async () => this.#writersLock.assertHeld();
+  readonly assertLocked: Verify = holding(() => this.#writersLock);
 
   /** Like `assertLocked`. Returns the sizes of those of the files that exist: without groups, one request for both. */
   async lockedSizesOf(names: readonly string[]): Promise<ReadonlyMap<string, number>> {

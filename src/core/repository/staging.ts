@@ -1,4 +1,6 @@
-import type { Backend, StagedFile, Verify } from '../backend/backend.ts';
+import type { Backend, Needs, StagedFile, Verify } from '../backend/backend.ts';
+import { needsOf, needsOfBoth, withNeeds } from '../backend/publication.ts';
+import { SEGMENTS, settleSegments } from './groups/settle-others.ts';
 
 /** Writes the bytes of a new file in any number of pieces. */
 export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
@@ -23,6 +25,28 @@ async function orDiscard(file: StagedFile, step: () => Promise<unknown>): Promis
     await file.discard();
     throw error;
   }
+}
+
+/** Verifies, when the segments are durable: one of them may be that of a process that was killed before its fsync. */
+export function afterSettling(backend: Backend, verify: Verify): Verify {
+  const settling = settleSegments(backend);
+  settling.catch(() => undefined);
+  return withNeeds(
+    async () => void (await Promise.all([settling, verify()])),
+    () => needsOfBoth(verify.needs?.(), { sizes: new Map(), settled: [SEGMENTS] }),
+  );
+}
+
+/** Verifies, and then tells that the name appears now. */
+export function telling(verify: Verify | undefined, tell: () => void): Verify {
+  const needs = (): Needs | undefined => {
+    tell();
+    return needsOf(verify);
+  };
+  return withNeeds(async () => {
+    await verify?.();
+    tell();
+  }, needs);
 }
 
 /** What is verified when a file gets its name. */

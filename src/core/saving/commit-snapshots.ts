@@ -1,6 +1,8 @@
 import type { DurableOrder } from '../repository/durable-order.ts';
 import type { NamedDomain } from '../format/snapshot-marks.ts';
 import type { Snapshot } from '../format/snapshot.ts';
+import { needing } from '../repository/needed-files.ts';
+import type { NeededFiles } from '../repository/needed-files.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import { copyManifests } from './manifest-copies.ts';
@@ -22,13 +24,22 @@ export async function commitSnapshots(
   withoutCopy: ReadonlyMap<string, Uint8Array>,
 ): ReturnType<DurableOrder['commitSnapshots']> {
   let arePresent = false;
-  const verify = async (): Promise<void> => {
+  const look = async (): Promise<void> => {
     // After the packs were found, the lock alone counts: while it exists, none is removed. A store of objects takes a
     // request for each pack: a backup that relies on 10,000 of them makes these requests once, not twice. Where no file can
     // be replaced on a condition, a heartbeat that was suspended can put a removed lock back, so it proves nothing.
     await (arePresent ? repository.assertLocked() : chunks.assertLockedAndPresent());
     arePresent = repository.config.isSingleWriter !== true;
   };
+  const files = (): NeededFiles | undefined => {
+    const needed = chunks.needs();
+    const onMet = (): void => {
+      needed?.onMet?.();
+      arePresent = true;
+    };
+    return needed && (arePresent ? { sizes: new Map() } : { ...needed, onMet });
+  };
+  const verify = needing(repository.assertLocked, look, files);
   // Without the lock, others may have deleted the snapshot, brought it back and reported that. But better no snapshot
   // than one that may vanish in a power cut.
   const mayStay = async (id: string, isDurable: boolean): Promise<boolean> =>

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { NeededFiles } from '../repository/needed-files.ts';
 import type { Repository } from '../repository/repository.ts';
 import { RefusedError } from '../errors.ts';
-import { snapshotName } from '../format/layout.ts';
+import { packName, snapshotName } from '../format/layout.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PackInfo } from '../ldm/pack-table.ts';
@@ -114,6 +115,20 @@ export class ReliedPacks {
   async assertLockedAndPresent(): Promise<void> {
     if (!(await this.#assertPresent([...this.relied(ITSELF), ...this.#own, ...this.#sample()])))
       await this.#assertPresent(this.relied(THROUGH_EARLIER));
+  }
+
+  /** What `assertLockedAndPresent` looks for besides the lock. Undefined where the place of the lock has not all of it. */
+  needs(): NeededFiles | undefined {
+    return this.needsOfPacks([...this.relied(ITSELF), ...this.#own, ...this.#sample()], this.#earlierNames);
+  }
+
+  /** What `assertPacksPresent` looks for. */
+  needsOfPacks(packs: readonly PackSize[], names: readonly string[] = []): NeededFiles | undefined {
+    if (this.#canLockReturn || this.#hasGroups) return undefined;
+    const wanted = packs.filter(({ id }) => !this.#found.has(id));
+    const onMet = (): void => wanted.forEach(({ id }) => this.#found.add(id));
+    const sizes = wanted.map(({ id, sizeBytes }) => [packName(id), sizeBytes] as const);
+    return { sizes: new Map([...names.map((name) => [name, 0] as const), ...sizes]), onMet };
   }
 
   /** No compaction has removed packs needed through an earlier snapshot. But a disk, a program or a person may have lost some. */

@@ -48,7 +48,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#sample = options.sample;
     const { condemnedPackIds: condemnedIds, offlinePackIds: offlineIds = new Set() } = options;
     this.#packs = new ReliedPacks(state, repository, { condemnedIds, offlineIds });
-    this.#segments = repository.segmentWriter(async (packs) => this.#packs.assertPacksPresent(packs));
+    this.#segments = repository.segmentWriter(this.#packs);
     const onPack = (pack: PackContents): void => this.#onPack(pack);
     const { counts, borrowed } = this;
     const store = (id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined => this.#writers?.data.add(id, bytes);
@@ -211,10 +211,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#pending = new PendingChunks();
   }
 
-  /**
-   * Indexes the packs written so far, so that the next backup does not store their chunks again. If that fails too, a
-   * compaction removes them.
-   */
+  /** Indexes the packs written so far, so that the next backup does not store their chunks again. */
   async abandon(): Promise<void> {
     await this.#writers?.data.abort();
     await this.#writers?.tree.abort();
@@ -230,6 +227,9 @@ export class RepositoryChunkSaver implements ChunkSaver {
   async assertLockedAndPresent(): Promise<void> {
     await this.#packs.assertLockedAndPresent();
   }
+
+  /** What that looks for besides the lock. Undefined if only it can tell, or if the chunks are not durable yet. */
+  readonly needs = (): ReturnType<ReliedPacks['needs']> => (this.#segments.isDone ? this.#packs.needs() : undefined);
 
   /** The packs of borrowed chunks that the new snapshot relies on and that were there before. */
   get borrowedPacks(): readonly PackInfo[] {

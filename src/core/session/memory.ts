@@ -12,6 +12,8 @@ export interface SeenRepository {
   readonly commit: number;
   /** Whether a part of it was in groups. */
   readonly hasGroups?: boolean;
+  /** Whether a server of this program was at the place the last time. */
+  readonly isOwnServer?: boolean;
   /** Whether the repository was older than this at some time since, and the user has not accepted it. */
   readonly isOlder: boolean;
   /** The snapshots that this machine has not deleted, with their times in RFC 3339 as far as they are known. */

@@ -26,6 +26,7 @@ export class RepositoryWatch {
   readonly #repositoryId: string;
   readonly #keyId: string | undefined;
   readonly #hasGroups: boolean;
+  readonly #isOwnServer: boolean;
   readonly #repository: Repository;
   /** Pending while what was remembered last is compared once more. The lock need not be held for that. */
   settled: Promise<void> = Promise.resolve();
@@ -37,12 +38,14 @@ export class RepositoryWatch {
     readonly place: string;
     readonly repository: Repository;
     readonly keyId: string | undefined;
+    readonly isOwnServer: boolean;
   }) {
     this.#memory = made.memory;
     this.#place = made.place;
     this.#repositoryId = rememberedId(made.repository.config);
     this.#repository = made.repository;
     this.#keyId = made.keyId;
+    this.#isOwnServer = made.isOwnServer;
     this.#hasGroups = made.repository.groups !== undefined;
   }
 
@@ -120,6 +123,7 @@ export class RepositoryWatch {
         firstSeen: earlierOf(seen.firstSeen, new Date(wallClockMs()).toISOString()),
         keyId: this.#keyId,
         hasGroups: this.#hasGroups,
+        isOwnServer: this.#isOwnServer,
         generation: generation ?? highest,
         commit,
         isOlder: seen.isOlder && !isOver,

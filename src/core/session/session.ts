@@ -45,7 +45,8 @@ class Session {
     this.#access = access;
     this.#borrowed = opened.borrowed;
     this.#reportGroups = groupReporter(repository, context.onNotice);
-    this.#watch = memory && new RepositoryWatch({ memory, place: backend.location, repository, keyId });
+    const isOwnServer = backend.isOwnServer === true;
+    this.#watch = memory && new RepositoryWatch({ memory, place: backend.location, repository, keyId, isOwnServer });
   }
 
   /** Compares what is there with what this machine remembers. */
@@ -117,7 +118,7 @@ async function openSession(context: OperationContext, access: Access): Promise<S
   const borrowed = new BorrowedSource(context, () => repository);
   const repository = await Repository.open({
     ...accessOptions(context, lockModeOf(access)),
-    firstReads: firstReads(knownKeys(context)),
+    firstReads: { ...firstReads(knownKeys(context)), isOwnServer: wasOwnServer(context) },
     nextReads: NEXT_READS.get(access),
     unlock: unlockerOf(context)?.unlock,
     onConfig,
@@ -178,6 +179,10 @@ function permit(context: OperationContext, access: Access, opened: OpenedConfig)
 /** The key files that have opened repositories here before. */
 function knownKeys({ memory, backend }: OperationContext): string[] {
   return memory?.seenAt(backend.location).flatMap(({ keyId }) => keyId ?? []) ?? [];
+}
+
+function wasOwnServer({ memory, backend }: OperationContext): boolean {
+  return memory?.seenAt(backend.location).some(({ isOwnServer }) => isOwnServer === true) === true;
 }
 
 function lockModeOf(access: Access): AccessMode {

@@ -3,7 +3,8 @@ import { mayBeDamaged } from '../../core/format/own-names.ts';
 import { mapConcurrently } from '../../core/util/map-concurrently.ts';
 import type { BackendFile } from '../../core/backend/backend.ts';
 import { noTarget, notRegular } from '../../core/backend/regular-file.ts';
-import { OPEN_MODE, STATUS, followedStatus, hasStatus, openFile, statusOf } from './sftp-calls.ts';
+import { OPEN_UNDER } from './own-requests.ts';
+import { OPEN_MODE, STATUS, followedStatus, hasStatus, openFile, openToUse, statusOf } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import type { TreeFile } from './sftp-listing.ts';
 
@@ -51,7 +52,8 @@ export class RegularNames {
    * @throws CorruptDataError if it never can be opened
    */
   async open(connection: SftpConnection, { name, path, location }: NamedPath): Promise<Buffer> {
-    if (this.#known.has(name)) return await openFile(connection, path, OPEN_MODE.READ);
+    // A server that has our own requests opens only files.
+    if (this.#known.has(name) || connection.has(OPEN_UNDER)) return await openToUse(connection, path, OPEN_MODE.READ);
     const following = followedStatus(connection, path);
     const opening = openFile(connection, path, OPEN_MODE.READ);
     opening.catch(() => undefined);

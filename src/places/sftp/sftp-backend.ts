@@ -5,15 +5,15 @@ import { FileSystemBackend } from '../../core/backend/file-system-backend.ts';
 import { assertInside } from '../../core/format/own-names.ts';
 import type { AskedAlong, FileWriter, TemporaryFile } from '../../core/backend/publication.ts';
 import type { RetryOptions } from '../../core/backend/retry.ts';
+import { OWN_EXTENSIONS } from './own-requests.ts';
 import * as calls from './sftp-calls.ts';
 import * as directories from './sftp-directories.ts';
-import { OPEN_MODE } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
-import { existsOr, fullOr, sftpFailure } from './sftp-failure.ts';
-import { SftpNaming } from './sftp-naming.ts';
+import { fullOr, sftpFailure } from './sftp-failure.ts';
+import { SftpNaming, openNew } from './sftp-naming.ts';
 import type { Naming } from './sftp-rename.ts';
+import { type AtOnce, SftpPublishing } from './sftp-publishing.ts';
 import { SftpReading } from './sftp-reading.ts';
-import { listDirectory } from './sftp-listing.ts';
 import { SftpSession } from './sftp-session.ts';
 import { SftpWriter } from './sftp-writer.ts';
 import type { OpenedFile } from './sftp-writer.ts';
@@ -47,6 +47,7 @@ export class SftpBackend extends FileSystemBackend {
   readonly #reading: SftpReading;
   readonly #naming: SftpNaming;
   readonly #temporary: TemporaryFiles;
+  readonly #publishing: SftpPublishing;
 
   constructor({ location, command, path }: SftpPlace, retry: RetryOptions) {
     super();
@@ -56,21 +57,27 @@ export class SftpBackend extends FileSystemBackend {
     this.#reading = new SftpReading(location, (name) => this.#pathOf(name));
     this.#naming = new SftpNaming((name) => this.#pathOf(name));
     this.#temporary = new TemporaryFiles((name) => this.#pathOf(name));
+    this.#publishing = new SftpPublishing({
+      pathOf: (name) => this.#pathOf(name),
+      run: async (operation, name, action) => this.#run(operation, name, action),
+      syncDirectory: async (directory) => this.syncDirectory(directory),
+      onNaming: (connection, source, target) => {
+        this.#naming.forget(target);
+        this.#reading.forget(connection, source, target);
+      },
+    });
   }
 
   get isAppendOnly(): boolean {
     return this.#session.isAppendOnly;
   }
 
+  get isOwnServer(): boolean {
+    return this.#session.isOwnServer;
+  }
+
   override async examine(): Promise<Place> {
-    return await this.#run('list', '', async (connection) => {
-      const place = { missing: undefined, file: undefined, names: [] };
-      const status = await calls.statusOf(connection, this.#path);
-      if (status === undefined) return { ...place, missing: this.location };
-      if (status.isFile()) return { ...place, file: this.location };
-      const entries = await listDirectory(connection, this.#path);
-      return { ...place, names: entries.map(({ filename }) => filename).toSorted() };
-    });
+    return await this.#run('list', '', async (connection) => this.#reading.examine(connection));
   }
 
   override async prepare(names: readonly string[]): Promise<void> {
@@ -106,9 +113,10 @@ export class SftpBackend extends FileSystemBackend {
   readAhead(next: NextReads, isFresh = false): void {
     if (isFresh) this.#reading.forget();
     if (this.#reading.isAhead) return;
+    const expected = next.isOwnServer === true ? OWN_EXTENSIONS : [];
     this.#session.begin((connection) => {
       if (next.inTurn === undefined || calls.keepsOrder(connection)) this.#reading.askAhead(connection, next);
-    });
+    }, expected);
   }
 
   async read(name: string): Promise<Uint8Array> {
@@ -133,8 +141,8 @@ export class SftpBackend extends FileSystemBackend {
     const path = this.#pathOf(name);
     const opened = await this.#run('create', name, async (connection, isRepeated) => {
       // Names of new files and locks are random: if it exists now, the lost request has created it.
-      const ifNew = isRepeated ? 0 : OPEN_MODE.EXCL;
-      const opening = this.#openNew(connection, path, ifNew);
+      const ifNew = isRepeated ? 0 : calls.OPEN_MODE.EXCL;
+      const opening = openNew(connection, path, ifNew);
       if (next !== undefined && calls.keepsOrder(connection)) {
         const locksAsked = this.#reading.askBehindLock(connection, next);
         if (next.willWrite === true) void locksAsked.then(() => this.#temporary.open(connection));
@@ -149,6 +157,10 @@ export class SftpBackend extends FileSystemBackend {
     if (opened === undefined) return await super.createTemporary();
     this.#reading.forget();
     return { name: opened.name, writer: this.#writer(opened.name, opened) };
+  }
+
+  protected override async publishAtOnce(...publication: AtOnce): Promise<boolean> {
+    return await this.#publishing.publish(...publication);
   }
 
   override async release(name: string): Promise<boolean> {
@@ -201,16 +213,8 @@ export class SftpBackend extends FileSystemBackend {
     await this.#run('rename', `${source} to ${target}`, async (connection, isRepeated) => {
       along?.forget();
       this.#reading.forget(connection, source, target);
-      await this.#naming.rename(connection, { ...naming, isRepeated });
+      await this.#naming.rename(connection, { ...naming, isRepeated: isRepeated || this.#publishing.isUnsure(source) });
     });
-  }
-
-  async #openNew(connection: SftpConnection, path: string, flag: number): Promise<Buffer> {
-    try {
-      return await calls.openFile(connection, path, OPEN_MODE.WRITE | OPEN_MODE.CREAT | flag);
-    } catch (error) {
-      throw await fullOr(connection, this.#path, await existsOr(connection, path, error));
-    }
   }
 
   #writer(name: string, opened: OpenedFile): SftpWriter {

@@ -1,5 +1,6 @@
 import type { Stats } from 'ssh2';
 import { bothOf } from '../../core/util/map-concurrently.ts';
+import { OPEN_UNDER, isOpened, onHandle, openUnder } from './own-requests.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { SftpStatusError, WrongAnswerError } from './sftp-connection.ts';
 
@@ -48,6 +49,15 @@ export async function openFile(connection: SftpConnection, path: string, flags: 
   );
 }
 
+/**
+ * The same for what is used at once. Where we can choose the handle, that goes out without a wait, and fails with the reason
+ * why the file is not open.
+ */
+export async function openToUse(connection: SftpConnection, path: string, flags: number): Promise<Buffer> {
+  if (connection.has(OPEN_UNDER)) return openUnder(connection, path, flags);
+  return await openFile(connection, path, flags);
+}
+
 export async function closeHandle(connection: SftpConnection, handle: Buffer): Promise<void> {
   await connection.request((protocol, done) => protocol.close(handle, (error) => done(error, undefined)));
 }
@@ -60,7 +70,9 @@ export function closeLater(connection: SftpConnection, handle: Buffer): void {
 }
 
 export async function sizeOfHandle(connection: SftpConnection, handle: Buffer): Promise<number> {
-  return sizeIn(await connection.request<Stats>((protocol, done) => protocol.fstat(handle, done)));
+  return sizeIn(
+    await onHandle(handle, async () => connection.request<Stats>((protocol, done) => protocol.fstat(handle, done))),
+  );
 }
 
 /**
@@ -75,7 +87,9 @@ export function sizeIn({ size }: { readonly size: number }): number {
 /** Makes the content of a file durable, where the server can do that. */
 export async function syncHandle(connection: SftpConnection, handle: Buffer): Promise<void> {
   if (!connection.has(FSYNC)) return;
-  await connection.request((protocol, done) => protocol.ext_openssh_fsync(handle, (error) => done(error, undefined)));
+  await onHandle(handle, async () =>
+    connection.request((protocol, done) => protocol.ext_openssh_fsync(handle, (error) => done(error, undefined))),
+  );
 }
 
 /** Writes all the bytes at a position, with many requests under way. */
@@ -86,8 +100,10 @@ export async function writeAt(
   offset: number,
 ): Promise<void> {
   await inPieces(connection, bytes.length, async (start, lengthBytes) =>
-    connection.request((protocol, done) =>
-      protocol.write(handle, bytes, start, lengthBytes, offset + start, (error) => done(error, undefined)),
+    onHandle(handle, async () =>
+      connection.request((protocol, done) =>
+        protocol.write(handle, bytes, start, lengthBytes, offset + start, (error) => done(error, undefined)),
+      ),
     ),
   );
 }
@@ -187,6 +203,7 @@ async function readOnce(connection: SftpConnection, handle: Buffer, target: Buff
   try {
     return (await unlessStatus(STATUS.EOF, read)) ?? 0;
   } catch (error) {
+    await isOpened(handle);
     throw hasStatus(error, STATUS.FAILURE) ? new UnreadableError('', { cause: error }) : error;
   }
 }

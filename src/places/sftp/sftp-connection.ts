@@ -4,6 +4,7 @@ import { SFTP } from 'ssh2/lib/protocol/SFTP.js';
 import type { SftpProtocol } from 'ssh2/lib/protocol/SFTP.js';
 
 import { startProgram } from '../../core/util/programs.ts';
+import { extendedPacket } from './sftp-fields.ts';
 
 /** The connection is gone, and it is unknown whether the request was carried out. */
 export class ConnectionLostError extends Error {}
@@ -43,6 +44,8 @@ const SERVER_IDENTITY = Buffer.from('SSH-2.0-OpenSSH_9');
 export class SftpConnection {
   readonly #child: Child;
   readonly #protocol: SftpProtocol;
+  /** What the server is taken to have until it has said that. */
+  readonly #expected: readonly string[];
   /** How to end the requests that wait for an answer. */
   readonly #waiting = new Set<(error: Error) => void>();
   readonly #ended: Promise<void>;
@@ -54,8 +57,9 @@ export class SftpConnection {
   #lost: ConnectionLostError | undefined;
   #watch: NodeJS.Timeout | undefined;
 
-  private constructor(child: Child) {
+  private constructor(child: Child, expected: readonly string[]) {
     this.#child = child;
+    this.#expected = expected;
     this.#protocol = new SFTP(
       {
         _protocol: {
@@ -95,14 +99,17 @@ export class SftpConnection {
    * Starts the program, and waits until the server answers.
    * @param signal - ends the attempt; the program is stopped. One that is aborted already has no effect
    * @param early - sends requests that need nothing of what the server says about itself. They go out without a wait for that
+   * @param expected - the extensions of version 1 that such requests may use, and that another server refuses
    * @throws ConnectionLostError with what the program has said, or the reason of the signal
    */
   static async open(
     words: readonly string[],
     signal: AbortSignal | undefined,
     early?: (connection: SftpConnection) => void,
+    expected: readonly string[] = [],
   ): Promise<SftpConnection> {
-    const connection = new SftpConnection(startProgram(words, { stdio: ['pipe', 'pipe', 'pipe'] }) as Child);
+    const child = startProgram(words, { stdio: ['pipe', 'pipe', 'pipe'] }) as Child;
+    const connection = new SftpConnection(child, expected);
     let isInterrupted = false;
     const giveUp = (): void => {
       isInterrupted = true;
@@ -136,6 +143,7 @@ export class SftpConnection {
 
   /** Whether the server has announced an extension, such as `fsync@openssh.com`. */
   has(extension: string, version = '1'): boolean {
+    if (this.#protocol._version < 0) return this.#expected.includes(extension);
     return this.#protocol._extensions[extension] === version;
   }
 
@@ -167,6 +175,15 @@ export class SftpConnection {
         this.#watch = undefined;
       }
     }
+  }
+
+  /** Sends an extended request that the protocol class does not know, and that is answered by a status. */
+  async extended(name: string, ...fields: readonly Buffer[]): Promise<void> {
+    await this.request<void>((protocol, done) => {
+      const id = (protocol._writeReqid = (protocol._writeReqid + 1) % 2 ** 31);
+      protocol._requests[id] = { cb: (error) => done(error, undefined) };
+      this.#child.stdin.write(extendedPacket(id, name, fields));
+    });
   }
 
   /** Sends a request whose answer does not matter together with the next one, or never: its packet is not worth a wait. */

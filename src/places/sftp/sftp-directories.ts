@@ -8,7 +8,7 @@ import {
   followedStatus,
   hasStatus,
   keepsOrder,
-  openFile,
+  openToUse,
   syncHandle,
   unlessAbsent,
 } from './sftp-calls.ts';
@@ -47,6 +47,7 @@ export async function syncAfter(
     await syncInTurn(
       connection,
       paths.map((path) => handles.get(path)).filter((handle) => handle !== undefined),
+      mayBeAbsent,
     );
   } finally {
     for (const handle of handles.values()) closeLater(connection, handle);
@@ -67,7 +68,7 @@ async function openDirectory(
   mayBeAbsent: boolean,
 ): Promise<Buffer | undefined> {
   const open = async (): Promise<Buffer | undefined> => {
-    if (connection.has(FSYNC)) return await openFile(connection, path, OPEN_MODE.READ);
+    if (connection.has(FSYNC)) return await openToUse(connection, path, OPEN_MODE.READ);
     await connection.request<Stats>((protocol, done) => protocol.stat(path, done));
     return undefined;
   };
@@ -75,8 +76,11 @@ async function openDirectory(
 }
 
 /** A server that does one thing after the other gets all requests at once. */
-async function syncInTurn(connection: SftpConnection, handles: readonly Buffer[]): Promise<void> {
-  const sync = async (handle: Buffer): Promise<void> => syncHandle(connection, handle).catch(unlessNeedless);
+async function syncInTurn(connection: SftpConnection, handles: readonly Buffer[], mayBeAbsent: boolean): Promise<void> {
+  const sync = async (handle: Buffer): Promise<void> => {
+    const syncing = async (): Promise<void> => syncHandle(connection, handle).catch(unlessNeedless);
+    await (mayBeAbsent ? unlessAbsent(syncing) : syncing());
+  };
   await mapConcurrently(handles, keepsOrder(connection) ? handles.length : 1, sync);
 }
 

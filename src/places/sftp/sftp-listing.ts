@@ -1,6 +1,7 @@
 import { mapConcurrently } from '../../core/util/map-concurrently.ts';
 import { constants } from 'node:fs';
 import type { FileEntry } from 'ssh2';
+import { OPEN_UNDER, onHandle, openUnder } from './own-requests.ts';
 import { STATUS, closeLater, hasStatus, sizeIn, unlessStatus } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 
@@ -24,11 +25,13 @@ export async function listDirectory(
   { onAsked, onMore }: ListEvents = {},
   readsAtOnce = 2,
 ): Promise<readonly FileEntry[]> {
-  const handle = await connection.request<Buffer>((protocol, done) => protocol.opendir(path, done));
+  const handle = connection.has(OPEN_UNDER)
+    ? openUnder(connection, path, 0)
+    : await connection.request<Buffer>((protocol, done) => protocol.opendir(path, done));
   const entries: FileEntry[] = [];
   const readSome = async (): Promise<FileEntry[] | undefined> =>
     unlessStatus(STATUS.EOF, async () =>
-      connection.request<FileEntry[]>((protocol, done) => protocol.readdir(handle, done)),
+      onHandle(handle, async () => connection.request<FileEntry[]>((protocol, done) => protocol.readdir(handle, done))),
     );
   try {
     for (;;) {

@@ -1,5 +1,5 @@
 import { directoryOf } from '../../core/format/layout.ts';
-import { OPEN_MODE, closeLater, keepsOrder, openFile, unlessAbsent } from './sftp-calls.ts';
+import { OPEN_MODE, closeLater, keepsOrder, openFile, openToUse, unlessAbsent } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { syncAfter } from './sftp-directories.ts';
 import { existsOr } from './sftp-failure.ts';
@@ -31,7 +31,7 @@ export class SftpNaming {
     const directory = directoryOf(name);
     const open = async (connection: SftpConnection): Promise<Opened | undefined> =>
       keepsOrder(connection)
-        ? { connection, handle: await openFile(connection, this.#pathOf(directory), OPEN_MODE.READ) }
+        ? { connection, handle: await openToUse(connection, this.#pathOf(directory), OPEN_MODE.READ) }
         : undefined;
     this.#expected.add(directory, connect().then(open));
   }
@@ -99,6 +99,15 @@ export class SftpNaming {
       return true;
     };
     return (await unlessAbsent(unlink)) === true;
+  }
+}
+
+/** Opens a new file. `flag`: whether it may exist. */
+export async function openNew(connection: SftpConnection, path: string, flag: number): Promise<Buffer> {
+  try {
+    return await openFile(connection, path, OPEN_MODE.WRITE | OPEN_MODE.CREAT | flag);
+  } catch (error) {
+    throw await existsOr(connection, path, error);
   }
 }
 

@@ -1,11 +1,11 @@
 import { CorruptDataError } from '../../core/errors.ts';
 import { isOwnDirectory } from '../../core/format/own-names.ts';
 import { AnswersAhead, groupsOf } from '../../core/backend/answers-ahead.ts';
-import type { BackendFile, NextReads } from '../../core/backend/backend.ts';
+import type { BackendFile, NextReads, Place } from '../../core/backend/backend.ts';
 import { STATUS, hasStatus, readAt, readOpened, sizeIn, statusOf } from './sftp-calls.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
-import { listInOrder, listTree } from './sftp-listing.ts';
+import { listDirectory, listInOrder, listTree } from './sftp-listing.ts';
 import type { ListEvents, TreeFile } from './sftp-listing.ts';
 import { ReadHandles } from './read-handles.ts';
 import { RegularNames, mayBeFile } from './regular-names.ts';
@@ -26,10 +26,12 @@ export class SftpReading {
   readonly #regularNames = new RegularNames();
   /**
    * Of one connection. Once it is lost, their order is not that of the requests. A failure without a number of its own may
-   * only mean that the server has too few handles for all at once.
+   * only mean that the server has too few handles for all at once. What is unsupported was sent to another server than the last
+   * time.
    */
   readonly #ahead = new AnswersAhead<TreeFile[]>(
-    (error) => !(error instanceof SftpStatusError) || hasStatus(error, STATUS.FAILURE),
+    (error) =>
+      !(error instanceof SftpStatusError) || hasStatus(error, STATUS.FAILURE) || hasStatus(error, STATUS.UNSUPPORTED),
   );
 
   /** @param pathOf - returns where the server has a file */
@@ -40,6 +42,16 @@ export class SftpReading {
 
   get isAhead(): boolean {
     return !this.#ahead.isEmpty;
+  }
+
+  /** Says what is at the place of the repository. */
+  async examine(connection: SftpConnection): Promise<Place> {
+    const place = { missing: undefined, file: undefined, names: [] };
+    const status = await statusOf(connection, this.#pathOf(''));
+    if (status === undefined) return { ...place, missing: this.#location };
+    if (status.isFile()) return { ...place, file: this.#location };
+    const entries = await listDirectory(connection, this.#pathOf(''));
+    return { ...place, names: entries.map(({ filename }) => filename).toSorted() };
   }
 
   /** `observe`: called with each file that is listed. */

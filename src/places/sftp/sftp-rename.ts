@@ -108,13 +108,13 @@ async function replaceInSteps(
   await unlinkPath(connection, aside);
 }
 
-async function posixRename(connection: SftpConnection, source: string, target: string): Promise<void> {
+export async function posixRename(connection: SftpConnection, source: string, target: string): Promise<void> {
   await connection.request((protocol, done) =>
     protocol.ext_openssh_rename(source, target, (error) => done(error, undefined)),
   );
 }
 
-async function plainRename(connection: SftpConnection, source: string, target: string): Promise<void> {
+export async function plainRename(connection: SftpConnection, source: string, target: string): Promise<void> {
   await connection.request((protocol, done) => protocol.rename(source, target, (error) => done(error, undefined)));
 }
 
@@ -128,7 +128,7 @@ async function haveSameBytes(connection: SftpConnection, one: string, other: str
   }
 }
 
-async function readPath(connection: SftpConnection, path: string): Promise<Buffer> {
+export async function readPath(connection: SftpConnection, path: string): Promise<Buffer> {
   return await readOpened(connection, await openFile(connection, path, OPEN_MODE.READ));
 }
 

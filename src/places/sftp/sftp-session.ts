@@ -1,5 +1,6 @@
 import type { RetryOptions } from '../../core/backend/retry.ts';
 import { retrying } from '../../core/backend/retry.ts';
+import { hasOwnRequests } from './own-requests.ts';
 import { ConnectionLostError, SftpConnection, WrongAnswerError } from './sftp-connection.ts';
 
 /** Keeps a connection to an SFTP server, and makes a new one where it is lost. */
@@ -9,6 +10,7 @@ export class SftpSession {
   #connection: Promise<SftpConnection> | undefined;
   #wasConnected = false;
   #isAppendOnly = false;
+  #isOwnServer = false;
 
   /** @param command - the program to start, with its arguments */
   constructor(command: readonly string[], retry: RetryOptions) {
@@ -26,6 +28,11 @@ export class SftpSession {
     return this.#isAppendOnly;
   }
 
+  /** Whether the server has our own requests, as `ldm serve` does. */
+  get isOwnServer(): boolean {
+    return this.#isOwnServer;
+  }
+
   /**
    * Runs requests, and repeats them if the connection is lost meanwhile, or an answer was damaged. The first connection is tried once: a wrong
    * name or key does not become right.
@@ -39,9 +46,12 @@ export class SftpSession {
     );
   }
 
-  /** Sends requests with the first message to the server. `ask` gets the connection once; if there is one, at once. */
-  begin(ask: (connection: SftpConnection) => void): void {
-    if (this.#connection === undefined) this.#connection = this.#open(ask);
+  /**
+   * Sends requests with the first message to the server. `ask` gets the connection once; if there is one, at once. `expected`: the
+   * extensions that it may use before the server has announced them.
+   */
+  begin(ask: (connection: SftpConnection) => void, expected?: readonly string[]): void {
+    if (this.#connection === undefined) this.#connection = this.#open(ask, expected);
     else this.#connection.then(ask).catch(() => undefined);
     // The next request says why there is no connection.
     this.#connection.catch(() => undefined);
@@ -63,9 +73,10 @@ export class SftpSession {
     throw connection;
   }
 
-  async #open(early?: (connection: SftpConnection) => void): Promise<SftpConnection> {
-    const connection = await SftpConnection.open(this.#command, this.#retry.signal, early);
+  async #open(early?: (connection: SftpConnection) => void, expected?: readonly string[]): Promise<SftpConnection> {
+    const connection = await SftpConnection.open(this.#command, this.#retry.signal, early, expected);
     this.#wasConnected = true;
+    this.#isOwnServer = hasOwnRequests(connection);
     this.#isAppendOnly = connection.has('append-only@ldm');
     return connection;
   }

@@ -22,6 +22,13 @@ export interface OpenedFile {
   readonly handle: Buffer;
 }
 
+/** A temporary file with all its bytes, of which the server may not have written all. */
+export interface WrittenFile {
+  readonly connection: SftpConnection;
+  readonly handle: Buffer;
+  readonly sizeBytes: number;
+}
+
 /** Runs requests of one step, and turns their errors into those of a backend. */
 export type Step = <T>(
   operation: 'append' | 'sync' | 'close',
@@ -93,6 +100,33 @@ export class SftpWriter implements FileWriter {
     // What could not be written explains why the sync failed too.
     this.#assertNoFailure();
     await syncing;
+    this.#setDurable();
+  }
+
+  /**
+   * Has the file synced by `publish`, which gets it as soon as all its bytes were sent, and returns whether it did that.
+   * Otherwise it is not known, and `sync` still has to.
+   */
+  async syncBy(publish: (file: WrittenFile) => Promise<boolean>): Promise<boolean> {
+    await Promise.all(this.#unsent);
+    const { connection, handle } = this.#open;
+    const publishing = publish({ connection, handle: await handle, sizeBytes: this.#appendedBytes });
+    await Promise.allSettled([publishing, ...this.#unanswered]);
+    this.#assertNoFailure();
+    const isSynced = await publishing;
+    if (isSynced) this.#setDurable();
+    return isSynced;
+  }
+
+  /** Whether these are the bytes of the file, as far as they are still known here. */
+  hasWritten(bytes: Buffer): boolean {
+    if (bytes.length !== this.#appendedBytes) return false;
+    return this.#pieces.every((piece) =>
+      piece.bytes.equals(bytes.subarray(piece.offset, piece.offset + piece.bytes.length)),
+    );
+  }
+
+  #setDurable(): void {
     this.#durableBytes = this.#appendedBytes;
     this.#pieces = [];
   }

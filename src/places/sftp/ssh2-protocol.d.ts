@@ -23,6 +23,10 @@ declare module 'ssh2/lib/protocol/SFTP.js' {
     readonly _extensions: Readonly<Record<string, string>>;
     /** Infinity if the server has no limit. */
     readonly maxOpenHandles: number | undefined;
+    /** The number of the last request. */
+    _writeReqid: number;
+    /** The requests that wait for their answers, by number. */
+    readonly _requests: Record<number, { readonly cb: (error?: Error) => void }>;
     _init(): void;
     push(bytes: Buffer): void;
   }

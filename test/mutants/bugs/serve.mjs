@@ -89,4 +89,20 @@ export const bugs = [
     tests: ['places/serve/sftp-server'],
     note: 'a client that does not read its answers fills the memory of the server',
   },
+  {
+    id: 'SV11',
+    file: 'places/serve/request-chain.ts',
+    find: '      if (isChained) this.#hasFailed = true;\n',
+    replace: '',
+    tests: ['places/serve/own-requests'],
+    note: 'a chain goes on after a failure',
+  },
+  {
+    id: 'SV12',
+    file: 'places/serve/open-files.ts',
+    find: '      if (file !== undefined) file.hasFailed = true;\n',
+    replace: '',
+    tests: ['places/serve/own-requests'],
+    note: 'a file of which not everything was written is synced and gets its name',
+  },
 ];

@@ -193,7 +193,7 @@ export const bugs = [
   {
     id: 'WO37',
     file: FILES,
-    find: '      else await writer.sync();\n',
+    find: '    else await writer.sync();\n',
     replace: '',
     tests: ['core/backend/file-system-backend'],
     note: 'the bytes of a file are not synced before it gets its name',
@@ -201,10 +201,10 @@ export const bugs = [
   {
     id: 'WO38',
     file: FILES,
-    find: `      if (!this.isFar) await verify?.();
-      await this.#renameInto(name, target, isNew, along);`,
-    replace: `      await this.#renameInto(name, target, isNew, along);
-      if (!this.isFar) await verify?.();`,
+    find: `    if (!this.isFar) await verify?.();
+    await this.#renameInto(name, target, isNew, along);`,
+    replace: `    await this.#renameInto(name, target, isNew, along);
+    if (!this.isFar) await verify?.();`,
     tests: ['core/backend/file-system-backend'],
     note: 'the lock is verified after the name has appeared',
   },

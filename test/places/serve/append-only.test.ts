@@ -64,9 +64,16 @@ class Attacker {
     const open = async (name: string): Promise<void> => {
       this.#handles.push({ client, handle: await client.open(name, flags) });
     };
+    const openUnder = async (name: string): Promise<void> => {
+      this.#handles.push({ client, handle: await client.openUnder(`=${prng.int(1000)}`, name, flags) });
+    };
     const ways: (() => Promise<unknown>)[] = [
       async () => open(path),
       async () => open(this.#pathOf(this.#one(TRANSIENT))),
+      async () => openUnder(path),
+      async () => openUnder(this.#pathOf(this.#one(TRANSIENT))),
+      // What comes next is done as a part of it, or not at all.
+      async () => client.chain(prng.int(4)),
       async () => client.put(this.#pathOf(this.#one(TRANSIENT)), `attack ${prng.int(1000)}`),
       async () => client.rename(path, other),
       async () => client.rename(this.#pathOf(this.#one(TRANSIENT)), other),

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 import { SftpBackend } from '../../../src/places/sftp/sftp-backend.ts';
 import { writeFile } from '../../support/backend-actions.ts';
+import { serveCommand } from '../../support/serve-client.ts';
 import { createPrng } from '../../support/prng.ts';
 import { cuttingServer, plainServer, sftpProblem } from '../../support/sftp-server.ts';
 import { inSoak } from '../../support/soak.ts';
@@ -31,6 +32,8 @@ describe('a connection', () => {
     { seed: 1, server: undefined, name: 'OpenSSH' },
     ...inSoak([{ seed: 2, server: undefined, name: 'OpenSSH' }], []),
     { seed: 3, server: plainServer(), name: 'a server without extensions' },
+    { seed: 4, server: serveCommand('/'), name: 'ldm serve' },
+    ...inSoak([{ seed: 5, server: serveCommand('/'), name: 'ldm serve' }], []),
   ])('to $name may be lost at any time: everything arrives, and once (seed $seed)', async ({ seed, server }) => {
     const prng = createPrng(seed);
     const { command, countCuts } = cuttingServer(12_000 + seed * 1009, ROUNDS, server);

@@ -3,9 +3,12 @@ import type { Backend } from '../../backend/backend.ts';
 // A process can be killed between a rename or a removal and the fsync of the directory. Others see the change at once; a
 // power cut may undo it, even after something that relies on it has become durable.
 
+/** Where they are. */
+export const SEGMENTS = 'index';
+
 /** Comes before a snapshot, whose chunks an interrupted backup may have stored. Packs are durable before their segment. */
 export async function settleSegments(backend: Backend): Promise<void> {
-  await backend.settle(['index']);
+  await backend.settle([SEGMENTS]);
 }
 
 /** Comes before a checkpoint, to which they would be lost, and before the delete of manifests that others replace. */

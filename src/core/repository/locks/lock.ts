@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Backend, NextReads } from '../../backend/backend.ts';
+import type { Backend, Needs, NextReads, Verify } from '../../backend/backend.ts';
+import { withNeeds } from '../../backend/publication.ts';
 import { LOCK_DIRECTORY, findLockConflict, lockedError, lostLockError, unlessDenied } from './lock-conflict.ts';
 import type { LockConflict } from './lock-conflict.ts';
 import { encodeLockName, fitOwner } from './lock-name.ts';
@@ -123,6 +124,11 @@ export class RepositoryLock {
     return sizes;
   }
 
+  /** What `assertHeld` looks for. */
+  get needs(): Needs {
+    return { sizes: new Map([[this.#file.name, 0]]) };
+  }
+
   get mode(): LockMode {
     return this.#contender.mode;
   }
@@ -151,6 +157,14 @@ export class RepositoryLock {
     this.#release ??= removeLockFile(this.#backend, this.#file);
     await this.#release;
   }
+}
+
+/** Returns a function that throws unless a lock is held. */
+export function holding(lock: () => RepositoryLock): Verify {
+  return withNeeds(
+    async () => lock().assertHeld(),
+    () => lock().needs,
+  );
 }
 
 interface LockFile {

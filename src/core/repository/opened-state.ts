@@ -65,8 +65,9 @@ export interface OpenStateOptions extends FilePlace {
   /** Uses this checkpoint; if it is not usable, only segments and snapshots. */
   readonly onlyCheckpoint?: string;
   readonly isExact?: boolean | undefined;
-  /** As for `listRepository`. */
-  readonly trustsSegments?: boolean | undefined;
+  /** These two as for `listRepository`. */
+  readonly listsPacks?: boolean | undefined;
+  readonly isOrdered?: boolean | undefined;
   /** Packs that may be in groups that are offline count as absent: their chunks are to be stored again. */
   readonly offlineIsAbsent?: boolean | undefined;
   /** Called with each folded tree, once the locations of all chunks are known. */

@@ -48,12 +48,12 @@ export class RepositoryFiles {
 
   /** Lists everything in the repository. `isExact`: as for `listRepository`. */
   async listAll({ isExact }: { readonly isExact?: boolean } = {}): Promise<Listing> {
-    return await listRepository({ ...this.#place, isExact });
+    return await listRepository({ ...this.#place, isExact, listsPacks: true });
   }
 
   /** Lists what is needed to read a snapshot. */
   async listForReading(): Promise<Listing> {
-    return await listRepository({ ...this.#place, isForReading: true, trustsSegments: true });
+    return await listRepository({ ...this.#place, isForReading: true });
   }
 
   /** Returns the names of everything in the repository that does not belong to ldm. */

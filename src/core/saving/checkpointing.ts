@@ -31,8 +31,8 @@ export async function refreshCheckpoint(
   try {
     const from = canContinue(opened) ? opened : undefined;
     repository.keptState = undefined;
-    const trustsSegments = !opened.listing.arePacksListed;
-    const now = await repository.openState({ from, buffers: chunks.takeBuffers(), trustsSegments });
+    const listsPacks = opened.listing.arePacksListed;
+    const now = await repository.openState({ from, buffers: chunks.takeBuffers(), listsPacks });
     if (!now.damage.isWhole || (await hasInvented(repository, now))) return;
     keepState(repository, now);
     await repository.writeCheckpoint(now.state, now.listing.checkpoints);

@@ -29,7 +29,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
   readonly #repository: Repository;
   readonly #state: FilterState;
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
-  readonly #packs: ReliedPacks;
+  readonly packs: ReliedPacks;
   readonly #segments: SegmentWriter;
   readonly #progress: Progress | undefined;
   readonly #sample: ChunkSaverOptions['sample'];
@@ -47,8 +47,8 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#progress = options.progress;
     this.#sample = options.sample;
     const { condemnedPackIds: condemnedIds, offlinePackIds: offlineIds = new Set() } = options;
-    this.#packs = new ReliedPacks(state, repository, { condemnedIds, offlineIds });
-    this.#segments = repository.segmentWriter(async (packs) => this.#packs.assertPacksPresent(packs));
+    this.packs = new ReliedPacks(state, repository, { condemnedIds, offlineIds });
+    this.#segments = repository.segmentWriter(async (packs) => this.packs.assertPacksPresent(packs));
     const onPack = (pack: PackContents): void => this.#onPack(pack);
     const { counts, borrowed } = this;
     const store = (id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined => this.#writers?.data.add(id, bytes);
@@ -60,11 +60,6 @@ export class RepositoryChunkSaver implements ChunkSaver {
 
   has(ids: Uint8Array, offset: number): boolean {
     return this.#storedLength(ids, offset) !== undefined;
-  }
-
-  /** Names the snapshots whose chunks are `isEarlier` in the other calls. */
-  relyOn(snapshotIds: readonly string[]): void {
-    this.#packs.relyOn(snapshotIds);
   }
 
   hasFile(ids: Uint8Array, sizeBytes: number, isEarlier?: boolean): boolean {
@@ -87,10 +82,10 @@ export class RepositoryChunkSaver implements ChunkSaver {
     const entry = filter.find(ids, offset);
     if (entry < 0 || !filter.hasLocation(entry)) return undefined;
     const packIndex = filter.packIndexOf(entry);
-    if (!this.#packs.rely(packIndex, isEarlier)) return undefined;
+    if (!this.packs.rely(packIndex, isEarlier)) return undefined;
     this.#sample?.offer(entry, ids, offset);
     const lengthBytes = filter.lengthOf(entry);
-    if (this.#packs.isOffline(packIndex) && this.#offlineChunks.add(entry)) this.offlineBytes += lengthBytes;
+    if (this.packs.isOffline(packIndex) && this.#offlineChunks.add(entry)) this.offlineBytes += lengthBytes;
     if (filter.refs(entry) === 0) this.reused.add(entry, lengthBytes);
     return lengthBytes;
   }
@@ -113,6 +108,11 @@ export class RepositoryChunkSaver implements ChunkSaver {
     const { filter } = this.#state;
     const entry = filter.find(id, 0);
     return entry < 0 || !filter.hasLocation(entry) ? undefined : filter.packIndexOf(entry);
+  }
+
+  /** Looks by name for the pack of a chunk. If it is gone, the chunk counts as missing from now on. */
+  async lookForPackOf(id: Uint8Array): Promise<void> {
+    await this.packs.lookFor(this.#packIndexOf(id));
   }
 
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array, isEarlier?: boolean): Promise<void> | undefined {
@@ -228,22 +228,22 @@ export class RepositoryChunkSaver implements ChunkSaver {
 
   /** Throws unless this process holds its lock, and every pack that the new snapshot relies on is still there. */
   async assertLockedAndPresent(): Promise<void> {
-    await this.#packs.assertLockedAndPresent();
+    await this.packs.assertLockedAndPresent();
   }
 
   /** The packs of borrowed chunks that the new snapshot relies on and that were there before. */
   get borrowedPacks(): readonly PackInfo[] {
-    return this.#packs.relied().filter(({ isBorrowed }) => isBorrowed);
+    return this.packs.relied().filter(({ isBorrowed }) => isBorrowed);
   }
 
   /** The packs that the new snapshot relies on and that are, as far as is known, in groups that are offline. */
   get offlinePacks(): ReliedPacks['offline'] {
-    return this.#packs.offline;
+    return this.packs.offline;
   }
 
   #onPack(pack: PackContents): void {
     this.#segments.add(pack);
-    this.#packs.addOwn(pack);
+    this.packs.addOwn(pack);
     this.counts.dataAddedPacked += pack.sizeBytes;
     if (this.#progress !== undefined) this.#progress.storedBytes += pack.sizeBytes;
   }

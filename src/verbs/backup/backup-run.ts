@@ -44,6 +44,7 @@ import { describeSnapshot, summarize } from '../../core/saving/snapshot-manifest
 import type { SourcePlan } from '../../core/sources/source-plan.ts';
 import { announceTotals } from './source-scan.ts';
 import { TreeBuilder } from './tree-builder.ts';
+import { sureSaver } from '../../core/saving/sure-chunk-saver.ts';
 import { TreeSaver } from '../../core/saving/tree-saver.ts';
 
 export interface BackupRunOptions {
@@ -91,26 +92,21 @@ export class BackupRun {
     const { startedAt } = this.#given;
     const { hasher, threads, work } = repository;
     const chunks = this.#chunkSaver();
+    const sure = options.stream === undefined ? chunks : sureSaver(chunks, opened);
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context);
     const chunker = chunkerOf(repository);
     const filesAtOnce = options.readConcurrency;
     const chunkBytesMin = chunker.minSizeBytes;
     const ahead = new ReadAhead({ threads, hasher, chunkBytesMin, filesAtOnce, atOnce: work.atOnce });
-    const content = new ContentSaver({
-      chunker,
-      hasher,
-      chunks,
-      pacer,
-      tally,
-      splitter: splitterFor(repository, chunks),
-    });
+    const splitter = splitterFor(repository, sure);
+    const content = new ContentSaver({ chunker, hasher, chunks: sure, pacer, tally, splitter });
     const saver = new FileSaver({ ahead, threads, content });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
     const hostname = options.hostname ?? systemHostname();
     const before = { hostname, plan, trees: parentTrees, nowMs: startedAt.getTime() };
     const { parent, newest } = await findPredecessors(repository, opened, before);
-    chunks.relyOn(parent?.usedIds ?? []);
+    chunks.packs.relyOn(parent?.usedIds ?? []);
     const moved = new MovedFiles();
     const removed = new RemovedEntries(parentTrees, pacer, moved);
     if (parent !== undefined) tally.moved = moved;
@@ -132,7 +128,7 @@ export class BackupRun {
       recorded: { withAccessTime: options.withAtime === true },
       attributes,
       continuation,
-      trees: new TreeSaver(hasher, chunks, removed),
+      trees: new TreeSaver(hasher, sure, removed),
       exclusion,
       ownRepository,
       tally,

@@ -206,7 +206,7 @@ async function checkSelection(
   choice: Required<Pick<CheckOptions, 'selectors' | 'filter'>>,
 ): Promise<Checked> {
   const sizes = new FileSizeCheck();
-  const opened = await repository.openState({ onTree: sizes.onTree });
+  const opened = await repository.openState({ listsPacks: true, onTree: sizes.onTree });
   const selected = selectSnapshots(context, await repository.files.readSnapshots(), choice);
   assertCountable(choice.selectors, opened.damage.lostSnapshots);
   const survey = await surveyRepository(repository, opened.listing, isDamage);

@@ -12,6 +12,7 @@ import type { Progress } from '../session/progress.ts';
 import { EntrySet } from '../snapshots/live-walk.ts';
 import { ReusedChunks } from './backup-tally.ts';
 import type { ChunkSaver, ChunkSaverOptions, HashingChunk } from './chunk-saver.ts';
+import { DistrustedPacks, packIndexes } from './distrusted-packs.ts';
 import { OfferedChunks } from './offered-chunks.ts';
 import { PendingChunks } from './pending-chunks.ts';
 import { ReliedPacks } from './relied-packs.ts';
@@ -33,8 +34,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
   readonly #segments: SegmentWriter;
   readonly #progress: Progress | undefined;
   readonly #sample: ChunkSaverOptions['sample'];
-  /** Indexes of the packs in which some tree could not be read. */
-  readonly #damagedPacks = new Set<number>();
+  readonly #distrusted: DistrustedPacks;
   #pending = new PendingChunks();
   readonly #offered: OfferedChunks | undefined;
   /** What another repository keeps of the new chunks. */
@@ -47,6 +47,8 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#progress = options.progress;
     this.#sample = options.sample;
     const { condemnedPackIds: condemnedIds, offlinePackIds: offlineIds = new Set() } = options;
+    const isStoredAgain = (id: Uint8Array): boolean => this.#pending.lengthOf(id, 0) !== undefined;
+    this.#distrusted = new DistrustedPacks(packIndexes(state, isStoredAgain));
     this.#packs = new ReliedPacks(state, repository, { condemnedIds, offlineIds });
     this.#segments = repository.segmentWriter(async (packs) => this.#packs.assertPacksPresent(packs));
     const onPack = (pack: PackContents): void => this.#onPack(pack);
@@ -95,24 +97,9 @@ export class RepositoryChunkSaver implements ChunkSaver {
     return lengthBytes;
   }
 
-  /**
-   * Call for an indexed tree that cannot be read. From then on, trees in the same pack are stored again if they turn
-   * up. They are not read to test them: without this tree, the backup cannot find the trees below it. Returns false if
-   * the tree is in no indexed pack.
-   */
+  /** Call for an indexed tree that cannot be read. Returns false if it is in no indexed pack. */
   distrust(treeId: Uint8Array): boolean {
-    const packIndex = this.#packIndexOf(treeId);
-    if (packIndex === undefined) return false;
-    this.#damagedPacks.add(packIndex);
-    return true;
-  }
-
-  /** Returns undefined for a chunk that is in no indexed pack, or that was stored again. */
-  #packIndexOf(id: Uint8Array): number | undefined {
-    if (this.#pending.lengthOf(id, 0) !== undefined) return undefined;
-    const { filter } = this.#state;
-    const entry = filter.find(id, 0);
-    return entry < 0 || !filter.hasLocation(entry) ? undefined : filter.packIndexOf(entry);
+    return this.#distrusted.add(treeId);
   }
 
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array, isEarlier?: boolean): Promise<void> | undefined {
@@ -182,17 +169,12 @@ export class RepositoryChunkSaver implements ChunkSaver {
   /** Returns whether a chunk must be stored. If so, counts it; from then on it is pending. */
   #takes(kind: ChunkKind, id: Uint8Array, lengthBytes: number, isEarlier?: boolean): boolean {
     const isStored = this.#storedLength(id, 0, isEarlier) !== undefined;
-    if (isStored && !this.#isDamaged(id)) return false;
+    if (isStored && !this.#distrusted.has(id)) return false;
     this.#pending.add(id, lengthBytes);
     if (kind === 'data') this.counts.dataBlobs += 1;
     else this.counts.treeBlobs += 1;
     this.counts.dataAdded += lengthBytes;
     return true;
-  }
-
-  /** False for a chunk that was stored again. */
-  #isDamaged(id: Uint8Array): boolean {
-    return this.#damagedPacks.size > 0 && this.#damagedPacks.has(this.#packIndexOf(id)!);
   }
 
   /** Makes all chunks saved so far durable, except for borrowed ones. More may follow. */

@@ -26,6 +26,8 @@ export class RepositoryChunkSaver implements ChunkSaver {
   readonly reused: ReusedChunks = new ReusedChunks();
   /** Bytes of the chunks that are used and that are in packs that are offline. */
   offlineBytes = 0;
+  /** While the last segment is published, and if that has failed. */
+  indexing: Promise<void> | undefined;
   readonly #offlineChunks = new EntrySet();
   readonly #repository: Repository;
   readonly #state: FilterState;
@@ -179,16 +181,24 @@ export class RepositoryChunkSaver implements ChunkSaver {
 
   /** Makes all chunks saved so far durable, except for borrowed ones. More may follow. */
   async flush(): Promise<void> {
+    await this.#finishPacks();
+    await this.#segments.flush();
+  }
+
+  async #finishPacks(): Promise<void> {
     await this.#offered?.flush();
     const atOnce = this.#repository.order.isFar ? 2 : 1;
     const writers = this.#writers === undefined ? [] : [this.#writers.data, this.#writers.tree];
     await mapConcurrently(writers, atOnce, async (writer) => writer.finish());
-    await this.#segments.flush();
   }
 
-  async finish(): Promise<void> {
+  /** `waits`: for the last segment too. If not, the caller waits for `indexing`, also after a failure. */
+  async finish(waits = true): Promise<void> {
     if (this.#writers !== undefined) await this.#offered?.storeBorrowed(this.#repository, (pack) => this.#onPack(pack));
-    await this.flush();
+    await this.#finishPacks();
+    const indexing = (this.indexing = this.#segments.flush().then(() => void (this.indexing = undefined)));
+    indexing.catch(() => undefined);
+    if (waits) await indexing;
     // The next checkpoint needs as much memory for these chunks again.
     this.#pending = new PendingChunks();
   }

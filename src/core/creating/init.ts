@@ -99,14 +99,16 @@ export async function initRepository(context: OperationContext, options: InitOpt
     ...(realm === undefined ? {} : { realmId: realm.realmId }),
   };
   const { repositoryId, chunker, chunkHash, packHash } = config;
+  let keyId: string | undefined;
   try {
+    const given = { config, plan, password, sharedKeys, groups, copyRules };
     // A first backup waits like any other for one that has begun before it.
-    await createRepository(accessOptions(context, 'shared'), { config, plan, password, sharedKeys, groups, copyRules });
+    keyId = await createRepository(accessOptions(context, 'shared'), given);
   } finally {
     password?.fill(0);
   }
   if (isEncrypted) {
-    context.memory?.update(backend.location, repositoryId, (seen = firstSight()) => seen);
+    context.memory?.update(backend.location, repositoryId, (seen = firstSight()) => ({ ...seen, keyId }));
   } else context.memory?.forgetPlace(backend.location);
   return {
     repositoryId,

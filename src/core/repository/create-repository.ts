@@ -46,14 +46,17 @@ interface NewRepository {
 
 /**
  * Creates a repository in an empty place. The configuration is written last, and makes it a repository. Of several
- * processes that create one at the same place, only one does.
+ * processes that create one at the same place, only one does. Returns the id of the key file, if it is encrypted.
  * @throws RefusedError if the place is not empty
  * @throws NoPasswordError if the password cannot be typed
  * @throws InstallationError if this installation could not use the repository
  */
-export async function createRepository(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
+export async function createRepository(
+  access: Omit<AccessOptions, 'mode'>,
+  given: NewRepository,
+): Promise<string | undefined> {
   try {
-    await create(access, given);
+    return await create(access, given);
   } catch (error) {
     if (!(error instanceof BackendError)) throw error;
     if (error.kind === 'exists') {
@@ -87,7 +90,7 @@ export async function assertNoRepository(backend: Backend, known?: ReadonlySet<s
   await (looking ?? look());
 }
 
-async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
+async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<string | undefined> {
   const { backend } = access;
   await assertNoRepository(backend);
   const password = given.password && typeablePassword(given.password);
@@ -99,7 +102,7 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
   try {
     // While this process waited for the lock, another one may have created a repository.
     await assertNoRepository(backend);
-    await fill(access, { ...given, password }, async () => lock.assertHeld());
+    return await fill(access, { ...given, password }, async () => lock.assertHeld());
   } finally {
     // The lock of a process that ends does not block others.
     await lock.release().catch(() => undefined);
@@ -114,16 +117,18 @@ async function fill(
   { backend, openPlace }: Pick<AccessOptions, 'backend' | 'openPlace'>,
   { config, plan, password, sharedKeys, groups, copyRules }: NewRepository,
   verify: Verify,
-): Promise<void> {
+): Promise<string | undefined> {
   // An earlier attempt may have been killed before there was a configuration. Its key opens nothing of this one.
   const leftovers = (await bothOf(listOptional(backend, KEYS_DIRECTORY), listOptional(backend, 'filter'))).flat();
   const plain = new DurableOrder({ backend, seals: PLAIN });
   await plain.remove([CONFIG_COPY_NAME], verify);
   const setUp =
     password === undefined
-      ? { config, seals: PLAIN }
+      ? { config, seals: PLAIN, keyId: undefined }
       : await setUpEncryption(plain, { config, password, sharedKeys, verify });
   const order = new DurableOrder({ backend, seals: setUp.seals });
+  // For the checkpoint, which the first backup reads.
+  backend.useCache?.(setUp.config);
   // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".
   const empty = new FilterState(new LdmFilter(plan));
   const steps = [
@@ -151,13 +156,14 @@ async function fill(
   if ((await backend.sizeOf(CONFIG_COPY_NAME)) === undefined || !(await isOurs()))
     await order.publishFile(CONFIG_COPY_NAME, bytes);
   await order.remove(leftovers.map(({ name }) => name));
-  if (groups === undefined) return;
+  if (groups === undefined) return setUp.keyId;
   const placed = await placePacks(backend, { ...setUp.config, seals: setUp.seals }, { openPlace });
   try {
     await placed.groups?.copyMetadata?.(verify);
   } finally {
     await placed.closePlaced();
   }
+  return setUp.keyId;
 }
 
 /** Another process has created the repository. If our copy of the configuration is in the place of its own, it goes. */
@@ -171,16 +177,16 @@ async function giveWay(order: DurableOrder, backend: Backend, bytes: Uint8Array)
 async function setUpEncryption(
   order: DurableOrder,
   given: Pick<NewRepository, 'config' | 'sharedKeys'> & { readonly password: Uint8Array; readonly verify: Verify },
-): Promise<{ readonly config: RepositoryConfig; readonly seals: Seals }> {
+): Promise<{ readonly config: RepositoryConfig; readonly seals: Seals; readonly keyId: string }> {
   const { config, password, sharedKeys, verify } = given;
   const { repositoryId, created } = config;
   const masterKey = createMasterKey(1);
-  await addKey(order, { repositoryId, masterKey, password, role: 'full', created }, verify);
+  const keyId = await addKey(order, { repositoryId, masterKey, password, role: 'full', created }, verify);
   const kept = keepMasterKey(masterKey);
   const idKey = sharedKeys?.idKey ?? hexKeyOf(kept, repositoryId, 'data ids');
   const chunkerKey = sharedKeys?.chunkerKey ?? hexKeyOf(kept, repositoryId, 'chunker');
   const encryption = { chunkerKey, earlierKeys: [] };
-  return { config: { ...config, idKey, encryption }, seals: new KeyRing(repositoryId, [kept]) };
+  return { config: { ...config, idKey, encryption }, seals: new KeyRing(repositoryId, [kept]), keyId };
 }
 
 function hexKeyOf(masterKey: KeptMasterKey, repositoryId: string, label: KeyLabel): string {

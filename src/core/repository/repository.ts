@@ -20,6 +20,7 @@ import { acquireSharedPool } from '../workers/shared-pool.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { acquireAccess } from './access.ts';
+import { CHECKPOINTS_KEPT } from './checkpoint-file.ts';
 import { newCheckpointName } from '../format/checkpoint-name.ts';
 import { placePacks } from './groups/place-packs.ts';
 import type { PlacedPacks } from './groups/place-packs.ts';
@@ -36,12 +37,11 @@ import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 import type { OpenRepositoryOptions } from './open-options.ts';
 import { throwIfAborted } from '../util/cancellation.ts';
 
-/** Two, so that a damaged one costs a longer fold and not a rebuild. */
-const CHECKPOINTS_KEPT = 2;
-
 type StateOptions = Partial<
   Omit<OpenStateOptions, 'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'work' | 'chunks' | 'fetchBorrowed'>
 >;
+
+type CheckpointOptions = { readonly listed?: readonly string[]; readonly verify?: Verify };
 
 /** An opened repository: its configuration, its lock, and access to its contents. */
 export class Repository {
@@ -232,12 +232,12 @@ export class Repository {
   }
 
   /** Writes a checkpoint of a complete state, and removes all but the newest two if it may. `listed`: the others. */
-  async writeCheckpoint(state: FilterState, listed?: readonly string[]): Promise<void> {
+  async writeCheckpoint(state: FilterState, { listed, verify }: CheckpointOptions = {}): Promise<void> {
     if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
     const existing = (listed ?? (await this.files.list('filter')).map(({ name }) => name)).toSorted();
     const { last } = await this.commits.findLast();
     const name = newCheckpointName(existing, last, this.#lock?.mode === 'exclusive');
-    await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
+    await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), verify ?? this.assertLocked);
     this.lastCheckpoint = name;
     await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);
   }

@@ -20,6 +20,8 @@ import type { OpenedFile } from './sftp-writer.ts';
 import { TemporaryFiles } from './temporary-files.ts';
 
 const READS_AT_ONCE = 16;
+/** While one pack becomes durable and gets its name, the next one is written. */
+const PACKS_AT_ONCE = 2;
 /** These requests are small: this number takes hardly longer than one. */
 const SIZES_AT_ONCE = 512;
 /** What needs space on the server. */
@@ -41,6 +43,7 @@ interface SftpPlace {
 export class SftpBackend extends FileSystemBackend {
   readonly location: string;
   override readsAtOnce: number = READS_AT_ONCE;
+  readonly packsAtOnce: number = PACKS_AT_ONCE;
   protected override readonly isFar: boolean = true;
   readonly #path: string;
   readonly #session: SftpSession;

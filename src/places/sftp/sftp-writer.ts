@@ -1,14 +1,12 @@
 import { bothOf } from '../../core/util/map-concurrently.ts';
 import { OPEN_MODE } from './sftp-calls.ts';
-import { closeHandle, openFile, sizeOfHandle, syncHandle, writeAt } from './sftp-calls.ts';
+import { SENT_AT_ONCE_BYTES, closeHandle, openFile, sizeOfHandle, syncHandle, writeAt } from './sftp-calls.ts';
 import type { FileWriter } from '../../core/backend/publication.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 
 /** How many bytes may be on their way before `append` waits: more than fits into a line of 1 Gbit/s and 60 ms. */
 const UNANSWERED_BYTES_MAX = 8 * 1024 * 1024;
-/** The requests for an append of up to this size are sent at once. */
-const SENT_AT_ONCE_BYTES = 32 * 1024;
 
 /** Bytes that are not durable yet, with their position in the file. */
 interface Piece {

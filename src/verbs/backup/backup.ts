@@ -82,9 +82,21 @@ async function open({ context, options, repository }: Given, listsPacks: boolean
 
 /** @throws PackGoneError if a pack is gone on which the snapshot relies, after all else was stored */
 async function saveOpened(asked: Given, opened: OpenedState): Promise<BackupResult> {
-  const { context, options, repository, exclusion, ownRepository, problems } = asked;
   const given = { ...asked, opened };
   const stored = await storeVerified(given);
+  try {
+    return await saveStored(given, stored);
+  } finally {
+    // After a failure, too, nothing may be written once the lock is released.
+    await stored.chunks.indexing?.catch(() => undefined);
+  }
+}
+
+async function saveStored(
+  given: Given & { readonly opened: OpenedState },
+  stored: Awaited<ReturnType<typeof storeVerified>>,
+): Promise<BackupResult> {
+  const { context, options, repository, exclusion, ownRepository, problems, opened } = given;
   const { verified, snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
   warnOfSources(context, tally, ownRepository.skipped);
   warnOfOrder(given, stored);
@@ -113,6 +125,7 @@ async function saveOpened(asked: Given, opened: OpenedState): Promise<BackupResu
   // It may have been deleted: meanwhile, or before, if the listing lags behind. A listing must not decide that.
   const isUnchanged = options.skipIfUnchanged === true && parent?.wholeTree === snapshot.tree;
   if (isUnchanged && (await repository.files.exists(snapshotName(parent.id)))) {
+    await chunks.indexing;
     await continuation.end(repository).catch(unlessBackendError);
     keepState(repository, opened);
     return { ...result, snapshotId: undefined };

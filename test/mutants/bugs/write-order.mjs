@@ -72,8 +72,8 @@ export const bugs = [
   {
     id: 'WO9',
     file: ORDER,
-    find: '    const settling = settleSegments(this.#backend);\n',
-    replace: '    const settling = Promise.resolve();\n',
+    find: 'afterBoth(settleSegments(this.#backend), verify)',
+    replace: 'verify',
     tests: UNSYNCED,
     note: 'a snapshot relies on the segment of a killed backup, which a power cut takes away',
   },
@@ -175,5 +175,21 @@ export const bugs = [
     replace: '      areThere = true;',
     tests: ['core/saving/parent-reliance'],
     note: 'a backup relies on a parent that is gone, with its packs',
+  },
+  {
+    id: 'WO61',
+    file: 'core/saving/commit-snapshots.ts',
+    find: 'await bothOf(chunks.indexing, repository.assertLocked());',
+    replace: 'await repository.assertLocked();',
+    tests: ['core/saving/last-segment'],
+    note: 'a snapshot is committed before the last segment that lists its chunks',
+  },
+  {
+    id: 'WO62',
+    file: 'core/saving/commit-snapshots.ts',
+    find: 'await bothOf(chunks.indexing, repository.assertLocked());',
+    replace: 'await chunks.indexing;',
+    tests: ['core/saving/last-segment'],
+    note: 'a snapshot is committed although the lock went while the last segment was published',
   },
 ];

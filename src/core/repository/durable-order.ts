@@ -24,7 +24,7 @@ import {
   snapshotName,
 } from '../format/layout.ts';
 import { freeQuarantineName, moveMakingRoom, moveUnlessGone, removeAll } from './moves.ts';
-import { settleRemoved, settleSeen, settleSegments } from './groups/settle-others.ts';
+import { afterSettling, settleRemoved, settleSeen, settleSegments } from './groups/settle-others.ts';
 import { LastLook, prepareFile, stageFile } from './staging.ts';
 import type { Holding, WriteFile } from './staging.ts';
 
@@ -86,9 +86,7 @@ export class DurableOrder implements PackSink {
    */
   async commitSnapshots(manifests: readonly MakeManifest[], verify: Verify, mayStay: MayStay): Promise<Committed[]> {
     await this.#backend.barrier();
-    const settling = settleSegments(this.#backend);
-    settling.catch(() => undefined);
-    const settled: Verify = async () => void (await Promise.all([settling, verify()]));
+    const settled = afterSettling(settleSegments(this.#backend), verify);
     const last = new LastLook(verify);
     const committed: Committed[] = [];
     const ids = (): string[] => committed.map(({ id }) => id);
@@ -140,9 +138,11 @@ export class DurableOrder implements PackSink {
 
   /** A checkpoint, piece by piece. `verify` runs right before its name appears, and once more after that. */
   async publishCheckpoint(name: string, write: WriteFile, verify: Verify = async () => undefined): Promise<void> {
-    if (isCheckpointName(name)) await settleSeen(this.#backend);
+    const settling = isCheckpointName(name) ? settleSeen(this.#backend) : Promise.resolve();
+    const before = afterSettling(settling, verify);
+    if (!this.isFar) await settling;
     const seal: WriteFile = async (append) => sealStream(this.#seals.keys, append, write);
-    await this.publishHeld(name, await stageFile(this.#backend, seal, isCheckpointName(name)), { verify });
+    await this.publishHeld(name, await stageFile(this.#backend, seal, isCheckpointName(name)), { verify, before });
   }
 
   /**

@@ -15,7 +15,8 @@ export async function prepareFile(backend: Backend, bytes: Uint8Array): Promise<
   return await orDiscard(file, async () => file.flush());
 }
 
-async function orDiscard(file: StagedFile, step: () => Promise<unknown>): Promise<StagedFile> {
+/** Discards a file if a step fails. */
+export async function orDiscard(file: StagedFile, step: () => Promise<unknown>): Promise<StagedFile> {
   try {
     await step();
     return file;

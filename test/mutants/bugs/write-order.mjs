@@ -72,8 +72,8 @@ export const bugs = [
   {
     id: 'WO9',
     file: ORDER,
-    find: '    const settling = settleSegments(this.#backend);\n',
-    replace: '    const settling = Promise.resolve();\n',
+    find: 'afterSettling(settleSegments(this.#backend), verify)',
+    replace: 'afterSettling(Promise.resolve(), verify)',
     tests: UNSYNCED,
     note: 'a snapshot relies on the segment of a killed backup, which a power cut takes away',
   },

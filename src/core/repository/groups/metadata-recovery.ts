@@ -18,7 +18,7 @@ import type { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import { acquireLock } from '../access.ts';
 import type { AccessOptions } from '../access.ts';
-import { assertNoRepository } from '../create-repository.ts';
+import { assertNoRepository } from '../vacant-place.ts';
 import { DurableOrder } from '../durable-order.ts';
 import type { FoundCopies } from './found-copies.ts';
 import { assertNamed } from './named-bytes.ts';

@@ -1,4 +1,4 @@
-import type { Backend } from '../../backend/backend.ts';
+import type { Backend, Verify } from '../../backend/backend.ts';
 
 // A process can be killed between a rename or a removal and the fsync of the directory. Others see the change at once; a
 // power cut may undo it, even after something that relies on it has become durable.
@@ -22,4 +22,10 @@ export async function settleSeen(backend: Backend): Promise<void> {
 export async function settleRemoved(backend: Backend): Promise<void> {
   // After a move, the directory with the new name comes first. That can be either of them.
   await backend.settle(['filter', 'manifests.bak', 'index', 'deleted', 'snapshots', 'deleted']);
+}
+
+/** Returns what verifies and waits for one of these, which goes on meanwhile. */
+export function afterSettling(settling: Promise<void>, verify: Verify): Verify {
+  settling.catch(() => undefined);
+  return async () => void (await Promise.all([settling, verify()]));
 }

@@ -35,7 +35,7 @@ export async function refreshCheckpoint(
     const now = await repository.openState({ from, buffers: chunks.takeBuffers(), listsPacks });
     if (!now.damage.isWhole || (await hasInvented(repository, now))) return;
     keepState(repository, now);
-    await repository.writeCheckpoint(now.state, now.listing.checkpoints);
+    await repository.writeCheckpoint(now.state, { listed: now.listing.checkpoints });
   } catch (error) {
     // The snapshot is saved, so a lost lock must not look like a failed backup.
     if (!(error instanceof BackendError || error instanceof RefusedError)) throw error;

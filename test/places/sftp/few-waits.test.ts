@@ -40,5 +40,5 @@ it('a repository that is far away is opened, extended and read with few waits', 
   expect(await waitsOf('ls', 'latest'), 'ls').toBeLessThanOrEqual(8);
   expect(await waitsOf('restore', 'latest', '-t', join(directory, 'out')), 'restore').toBeLessThanOrEqual(10);
   expect(await waitsOf('check'), 'check').toBeLessThanOrEqual(53);
-  expect(await waitsOf('forget', '--keep-last', '1'), 'forget').toBeLessThanOrEqual(140);
+  expect(await waitsOf('forget', '--keep-last', '1'), 'forget').toBeLessThanOrEqual(105);
 });

@@ -92,7 +92,7 @@ class Recovery {
     }
     await order.publishFile(RECOVERIES_NAME, this.#recoveries(), this.#verify);
     await order.publishFile(CONFIG_COPY_NAME, this.#found.state.files.get(CONFIG_COPY_NAME) ?? config, this.#verify);
-    await order.publishNew(CONFIG_NAME, config, this.#verify);
+    await order.publishFile(CONFIG_NAME, config, this.#verify, true);
     return {
       fileCount: names.length - this.#unreadable.length,
       bytes: this.#bytes,

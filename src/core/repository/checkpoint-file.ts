@@ -14,9 +14,6 @@ import type { WorkSizes } from '../util/work-limits.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { decodeManifest, readSegment } from './manifests.ts';
 
-/** Two, so that a damaged one costs a longer fold and not a rebuild. */
-export const CHECKPOINTS_KEPT = 2;
-
 interface CheckpointPlace extends FilePlace {
   readonly config: RepositoryConfig;
   /** Undefined if there is no limit of memory. */

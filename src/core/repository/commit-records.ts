@@ -54,7 +54,7 @@ export class CommitRecords {
   async merge(log: CommitLog, snapshotIds: readonly string[]): Promise<void> {
     const merge = await this.prepareMerge(log, snapshotIds);
     try {
-      await this.publishMerge(merge);
+      await this.#order.removeInTurn([await this.publishMerge(merge)], this.#assertLocked, true);
     } finally {
       await merge.discard();
     }
@@ -69,11 +69,14 @@ export class CommitRecords {
     return merge;
   }
 
-  async publishMerge(merge: CommitMerge): Promise<void> {
-    const { number, snapshotIds } = await merge.publish();
+  /** Returns the names of the records that are to go next. The lock was verified last. */
+  async publishMerge(merge: CommitMerge): Promise<readonly string[]> {
+    const { record, old } = await merge.publish();
+    const { number, snapshotIds } = record;
     this.#last = this.written.number = number;
     this.#sure = Promise.resolve({ start: number, last: number });
     this.written.snapshotIds.push(...snapshotIds);
+    return old;
   }
 
   /**

@@ -46,7 +46,7 @@ export interface Listing {
   readonly offlineGroups: readonly string[];
 }
 
-/** What `listRepository` lists before the packs. The order within a group does not matter. */
+/** What `listRepository` lists, with the packs behind it. The order within a group does not matter. */
 const LISTED_IN_TURN = [
   ['locks', 'condemned', 'manifests.bak'],
   ['snapshots', 'filter'],
@@ -78,7 +78,8 @@ interface ListingPlace extends FilePlace {
 export async function listRepository(place: ListingPlace): Promise<Listing> {
   const { backend } = place;
   const { isExact = false, listsPacks = isExact, isOrdered = isExact || listsPacks } = place;
-  if (isOrdered) backend.readAhead?.({ inTurn: LISTED_IN_TURN }, true);
+  const packsInTurn = listsPacks && backend.offlineParts === undefined ? [['packs']] : [];
+  if (isOrdered) backend.readAhead?.({ inTurn: [...LISTED_IN_TURN, ...packsInTurn] }, true);
   else if (place.isForReading !== true) backend.readAhead?.({ directories: LISTED_IN_TURN.flat() });
   const foreignNames: string[] = [];
   const listed = async (directory: string): Promise<ListedName[]> => optionalNames(backend, directory, foreignNames);

@@ -50,6 +50,8 @@ export class SftpBackend extends FileSystemBackend {
   readonly #reading: SftpReading;
   readonly #naming: SftpNaming;
   readonly #temporary: TemporaryFiles;
+  /** Ends when the directories of a new repository exist. A lock in one of them may be asked for before. */
+  #preparing: Promise<void> | undefined;
 
   constructor({ location, command, path }: SftpPlace, retry: RetryOptions) {
     super();
@@ -77,9 +79,10 @@ export class SftpBackend extends FileSystemBackend {
   }
 
   override async prepare(names: readonly string[]): Promise<void> {
-    await this.#run('makeDirectory', '', async (connection) =>
+    this.#preparing = this.#run('makeDirectory', '', async (connection) =>
       directories.makeRepository(connection, this.#path, names),
     );
+    await this.#preparing;
   }
 
   async makeDirectory(name: string): Promise<void> {
@@ -135,12 +138,13 @@ export class SftpBackend extends FileSystemBackend {
     this.#reading.forget();
     const path = this.#pathOf(name);
     const opened = await this.#run('create', name, async (connection, isRepeated) => {
+      if (isRepeated || !calls.keepsOrder(connection)) await this.#preparing;
       // Names of new files and locks are random: if it exists now, the lost request has created it.
       const ifNew = isRepeated ? 0 : OPEN_MODE.EXCL;
       const opening = this.#openNew(connection, path, ifNew);
       if (next !== undefined && calls.keepsOrder(connection)) {
         const locksAsked = this.#reading.askBehindLock(connection, next);
-        if (next.willWrite === true) void locksAsked.then(() => this.#temporary.open(connection));
+        void locksAsked.then(() => this.#temporary.open(connection, next.newFiles ?? 0));
       }
       return { connection, handle: await opening };
     });

@@ -46,6 +46,8 @@ export class SftpWriter implements FileWriter {
   readonly #unsent = new Set<Promise<void>>();
   #unansweredBytes = 0;
   #failure: { readonly error: unknown } | undefined;
+  /** Whether all bytes are durable. A second sync would be a wait. */
+  #isSynced = false;
   #isClosed = false;
 
   constructor(file: { readonly name: string; readonly path: string; readonly opened: OpenedFile }, step: Step) {
@@ -58,6 +60,7 @@ export class SftpWriter implements FileWriter {
   async append(bytes: Uint8Array): Promise<void> {
     if (bytes.length === 0) return;
     this.#assertNoFailure();
+    this.#isSynced = false;
     const piece = { offset: this.#appendedBytes, bytes: Buffer.from(bytes) };
     this.#pieces.push(piece);
     this.#appendedBytes += bytes.length;
@@ -79,6 +82,7 @@ export class SftpWriter implements FileWriter {
    * (draft-ietf-secsh-filexfer-02, section 6.1). On a new connection, everything is written again before the sync.
    */
   async sync(): Promise<void> {
+    if (this.#isSynced) return;
     await Promise.all(this.#unsent);
     const syncing = this.#step('sync', this.#name, async (connection) => {
       const handle = await this.#opened(connection);
@@ -92,6 +96,7 @@ export class SftpWriter implements FileWriter {
     this.#assertNoFailure();
     await syncing;
     this.#durableBytes = this.#appendedBytes;
+    this.#isSynced = true;
     this.#pieces = [];
   }
 

@@ -4,9 +4,6 @@ import { OPEN_MODE, openFile } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { unlinkPath } from './sftp-rename.ts';
 
-/** A backup writes two packs at a time. */
-const AHEAD = 2;
-
 interface Opened {
   readonly name: string;
   readonly connection: SftpConnection;
@@ -26,7 +23,7 @@ export class TemporaryFiles {
     this.#pathOf = pathOf;
   }
 
-  open(connection: SftpConnection, count: number = AHEAD): void {
+  open(connection: SftpConnection, count: number): void {
     for (let opened = 0; opened < count; opened += 1) {
       const name = `tmp/${randomBytes(16).toString('hex')}`;
       const flags = OPEN_MODE.WRITE | OPEN_MODE.CREAT | OPEN_MODE.EXCL;

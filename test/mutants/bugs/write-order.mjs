@@ -138,19 +138,11 @@ export const bugs = [
   {
     id: 'WO16',
     file: 'core/removing/compaction.ts',
-    find: `    await removal.removeFiles();
-    await order.remove(
-      listing.deletedIds.map((id) => deletedName(id)),
-      assertLocked,
-    );
+    find: `    await removal.removeFiles({ records, copies: this.#copiesGivenUp(), after });
     const [temporary] = await bothOf(files.list('tmp'), removal.end(this.#earlier?.ids));
 `,
     replace: `    const [temporary] = await bothOf(files.list('tmp'), removal.end(this.#earlier?.ids));
-    await removal.removeFiles();
-    await order.remove(
-      listing.deletedIds.map((id) => deletedName(id)),
-      assertLocked,
-    );
+    await removal.removeFiles({ records, copies: this.#copiesGivenUp(), after });
 `,
     tests: ['integration/woken-compaction', 'integration/removal-order'],
     note: 'a compaction that slept removes what a backup found meanwhile, which no condemnation lists any more',

@@ -9,6 +9,7 @@ const OTHER_PLACE = 'name another place with -r or LDM_REPOSITORY';
 export const HINTS: Readonly<Record<AdviceCode, string>> = {
   repair: 'Run `ldm repair`.',
   'repair-and-repeat': 'Run `ldm repair`, then this command again.',
+  'repeat-or-repair': 'Run the command again. If that says the same, run `ldm repair` first.',
   'repair-keeps-good-copy': 'Run `ldm repair`, which keeps the good copy.',
   'make-room-for-repair':
     'Everything that could be restored before still can. Make that much room where the repository is, then repeat the command: it goes on with what is not repaired.',

@@ -89,7 +89,7 @@ describe('check', () => {
 describe('right before its commit a backup', () => {
   it.each([
     ['its lock was taken away', /^locks\//, 'the lock of this process'],
-    ['a pack that it relies on vanished', /^packs\//, 'disappeared meanwhile'],
+    ['a pack that it relies on vanished', /^packs\//, 'is gone'],
   ])('finds out that %s, and commits nothing', async (_what, taken, message) => {
     const stage = await setStage(memoryDirectory(), BACKUP);
     const thief = new Thief(stage.backend, taken);

@@ -73,8 +73,9 @@ const BEGIN = [
   'name condemned',
   'sync condemned',
   'new lock',
-  'remove locks',
   'list snapshots',
+  // The old lock.
+  'remove locks',
 ];
 
 describe('a removal has two phases, and each step is durable before the next one', () => {
@@ -88,9 +89,7 @@ describe('a removal has two phases, and each step is durable before the next one
       // What other processes have published.
       'sync snapshots',
       'name filter',
-      'sync filter',
-      // Only the newest checkpoints are kept; this one is older.
-      'remove filter',
+      // It begins with a sync of this directory, too.
       ...BEGIN,
       'remove filter',
       'sync filter',

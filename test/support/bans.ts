@@ -80,9 +80,9 @@ export const bans: readonly Ban[] = [
     pattern: /['"`]([^'"`]*[\s(])?--[a-z]/,
     instead: DATA,
     where: sources,
-    // The options of npm, of git, of rclone and of systemctl.
+    // The options of npm, of git, of rclone, of systemctl and of V8.
     except: new RegExp(
-      `${ofCommandLine.source}|^src/(places/rclone/rclone-store|verbs/schedule/systemd|core/files/source/git-repository|core/workers/zstd|core/util/optional-package)[.]ts$`,
+      `${ofCommandLine.source}|^src/(places/rclone/rclone-store|verbs/schedule/systemd|core/files/source/git-repository|core/workers/zstd|core/util/(garbage|optional-package))[.]ts$`,
     ),
   },
   { pattern: /\bconsole\./, instead: 'a result that a report prints', where: sources, except: ofCommandLine },

@@ -82,6 +82,11 @@ export function interruptedServer(command: string, patterns: readonly string[], 
   return [process.execPath, program, command, JSON.stringify(patterns), ...inner];
 }
 
+/** The command of a server that answers nothing from the first fsync on until this many more bytes were written. */
+export function holdingServer(bytes: number): string[] {
+  return [process.execPath, join(import.meta.dirname, 'holding-server.mjs'), server!, String(bytes)];
+}
+
 /** The command of a server that may have so few files open that it announces hardly any handles. */
 export function narrowServer(descriptors = 8): string[] {
   return ['sh', '-c', `ulimit -n ${descriptors}; exec "$0"`, server!];

@@ -4,6 +4,8 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
+import { generatedPacks, listPage } from './list-pages.ts';
+
 /** A version of an object, or a marker that it was removed. */
 export interface ObjectVersion {
   readonly id: string;
@@ -36,6 +38,8 @@ export class VersionedBucket {
   /** The requests so far, such as `PUT r/config`. */
   readonly requests: string[] = [];
   place = '';
+  /** How many packs lists have that do not exist, after what does. The first ten pages are sent: tests should fail soon. */
+  morePacks = 0;
   readonly #options: BucketOptions;
   #count = 0;
 
@@ -164,9 +168,13 @@ export class VersionedBucket {
     return id;
   }
 
-  /** In one page. */
+  /** What exists is in the first page. */
   #list(query: URLSearchParams): Answer {
     const prefix = query.get('prefix') ?? '';
+    const page = Number(query.get('continuation-token') ?? 0);
+    if (page > 10)
+      return [403, {}, errorXml('AccessDenied', `a list of ${this.morePacks} packs is too long for a test`)];
+    if (page > 0) return [200, {}, listPage(generatedPacks(page), page * 1000 < this.morePacks ? page + 1 : undefined)];
     const prefixes = new Set<string>();
     let contents = '';
     for (const [name, { bytes }] of this.current) {
@@ -176,8 +184,8 @@ export class VersionedBucket {
       if (end < 0) contents += `<Contents><Key>${key}</Key><Size>${bytes.length}</Size></Contents>`;
       else prefixes.add(`<CommonPrefixes><Prefix>${key.slice(0, end + 1)}</Prefix></CommonPrefixes>`);
     }
-    const body = `<IsTruncated>false</IsTruncated>${contents}${[...prefixes].join('')}`;
-    return [200, {}, `<ListBucketResult>${body}</ListBucketResult>`];
+    const hasMore = this.morePacks > 0 && prefix.startsWith('r/packs/') && !query.has('delimiter');
+    return [200, {}, listPage(contents + [...prefixes].join(''), hasMore ? 1 : undefined)];
   }
 
   #listVersions(): Answer {

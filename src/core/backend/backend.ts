@@ -134,8 +134,8 @@ interface ObjectWriter {
 export interface NextReads {
   readonly names?: readonly string[] | undefined;
   readonly directories?: readonly string[] | undefined;
-  /** Whether new files will be written. */
-  readonly willWrite?: boolean | undefined;
+  /** How many new files will be written at a time. */
+  readonly newFiles?: number | undefined;
   /** Whether the place had a server of this program the last time: its own requests may go out before it has said so. */
   readonly isOwnServer?: boolean | undefined;
   /** Instead of `directories`, groups of them. Each group must be listed after the one before it. */
@@ -225,7 +225,7 @@ export interface Backend extends Capabilities, PlaceParts, RemoteAids, ObjectRea
   examine(): Promise<Place | undefined>;
   /**
    * Creates the place of a new repository, durably. Accepts what exists. Refuses a place where several clients cannot
-   * exclude each other, unless `isSingleWriter`.
+   * exclude each other, unless `isSingleWriter`. On another machine, `claim` may be called before it has ended.
    */
   prepare(directories: readonly string[], isSingleWriter?: boolean): Promise<void>;
   /** Closes all open files. */

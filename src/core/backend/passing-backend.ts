@@ -16,6 +16,10 @@ export abstract class PassingBackend implements Backend {
     return this.#inner.readsAtOnce;
   }
 
+  get packsAtOnce(): number | undefined {
+    return this.#inner.packsAtOnce;
+  }
+
   get isAppendOnly(): boolean | undefined {
     return this.#inner.isAppendOnly;
   }

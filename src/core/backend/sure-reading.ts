@@ -14,14 +14,20 @@ export const READS_MAX = 5;
  * cables, servers and proxies fail too. So what is wrong is read again, from where it is stored, until it is right or
  * the same wrong bytes have come twice. Nor does one answer that a file is missing, which has a size.
  * @param read - reads from the place that it gets, which is `backend`, and throws `CorruptDataError` if that is wrong
+ * @param sizing - the size, if it was asked for already
  * @throws CorruptDataError if what is stored is damaged
  * @throws UnreliableReadError if every answer is wrong in another way
  */
-export async function readSurely<T>(backend: Backend, name: string, read: (from: Backend) => Promise<T>): Promise<T> {
+export async function readSurely<T>(
+  backend: Backend,
+  name: string,
+  read: (from: Backend) => Promise<T>,
+  sizing?: Promise<number | undefined>,
+): Promise<T> {
   try {
     return await read(backend);
   } catch (error) {
-    const isContradicted = isAbsent(error) && (await backend.sizeOf(name)) !== undefined;
+    const isContradicted = isAbsent(error) && (await (sizing ?? backend.sizeOf(name))) !== undefined;
     if (!isWrong(error) && !isContradicted) throw error;
     return await readAgain(backend, name, read);
   }

@@ -11,7 +11,8 @@ import type { FilterPlan, PlanOptions } from '../ldm/formulas.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import { inspectConfigHeads } from '../repository/config-copies.ts';
 import { assertRules } from '../repository/groups/copy-rules.ts';
-import { assertNoRepository, createRepository, repositoryExists } from '../repository/create-repository.ts';
+import { createRepository, repositoryExists } from '../repository/create-repository.ts';
+import { assertNoRepository } from '../repository/vacant-place.ts';
 import type { AdviceCode } from '../util/advice.ts';
 import { accessOptions, withRepository } from '../session/session.ts';
 import { contextAt } from '../session/context.ts';
@@ -99,14 +100,16 @@ export async function initRepository(context: OperationContext, options: InitOpt
     ...(realm === undefined ? {} : { realmId: realm.realmId }),
   };
   const { repositoryId, chunker, chunkHash, packHash } = config;
+  let keyId: string | undefined;
   try {
+    const given = { config, plan, password, sharedKeys, groups, copyRules };
     // A first backup waits like any other for one that has begun before it.
-    await createRepository(accessOptions(context, 'shared'), { config, plan, password, sharedKeys, groups, copyRules });
+    keyId = await createRepository(accessOptions(context, 'shared'), given);
   } finally {
     password?.fill(0);
   }
   if (isEncrypted) {
-    context.memory?.update(backend.location, repositoryId, (seen = firstSight()) => seen);
+    context.memory?.update(backend.location, repositoryId, (seen = firstSight()) => ({ ...seen, keyId }));
   } else context.memory?.forgetPlace(backend.location);
   return {
     repositoryId,

@@ -24,61 +24,103 @@ export interface Survey {
   readonly snapshotCount: number;
 }
 
+type IsFinding = (error: unknown) => error is LdmError;
+
+/** Checkpoints that are read at once. Each takes memory, as the three do that a check compares later. */
+const CHECKPOINTS_AT_ONCE = 2;
+
 /** Reads every configuration, key file, manifest, segment and checkpoint. Throws errors for which `isFinding` is false. */
 export async function surveyRepository(
   repository: Repository,
   listing: Listing,
-  isFinding: (error: unknown) => error is LdmError,
+  isFinding: IsFinding,
 ): Promise<Survey> {
-  const { files } = repository;
-  const findings = await problemsAtTop(repository, isFinding);
-  findings.push(...commitProblems(listing, isFinding));
-  for (const [condemnationId, error] of listing.condemned.damaged) {
-    if (!isFinding(error)) throw error;
-    findings.push({ severity: 'error', kind: 'condemnation-damaged', condemnationId, reason: error.message });
+  const survey = new SmallFiles(repository, listing, isFinding);
+  // On another machine, all kinds are read at once. The findings are in this order all the same.
+  const kinds = [
+    async () => problemsAtTop(repository, isFinding),
+    async () => [...commitProblems(listing, isFinding), ...condemnationProblems(listing, isFinding)],
+    async () => survey.readManifests(),
+    async () => survey.readSegments(),
+    async () => survey.readCheckpoints(),
+  ];
+  const findings: Finding[] = [];
+  for await (const [, reading] of repository.files.prefetch(kinds, async (read) => read())) {
+    findings.push(...(await reading));
   }
-  const attempt = async (
-    findingFor: (reason: string) => UnreadableFile,
-    reading: Promise<unknown>,
-    isFound: (error: unknown) => error is LdmError = isFinding,
-  ): Promise<boolean> => {
+  return { findings, packs: survey.packs, snapshotCount: survey.snapshotCount };
+}
+
+/** Reads the files of a listing, kind by kind, and returns what is wrong with them. */
+class SmallFiles {
+  readonly packs = new Map<string, PackContents>();
+  snapshotCount = 0;
+  readonly #repository: Repository;
+  readonly #listing: Listing;
+  readonly #isFinding: IsFinding;
+
+  constructor(repository: Repository, listing: Listing, isFinding: IsFinding) {
+    this.#repository = repository;
+    this.#listing = listing;
+    this.#isFinding = isFinding;
+  }
+
+  async readManifests(): Promise<Finding[]> {
+    const findings: Finding[] = [];
+    const { files } = this.#repository;
+    // All kinds in one list, since each list ends with a wait for its last read.
+    for await (const [manifest, reading] of files.prefetch(manifestsIn(this.#listing), async ({ read }) =>
+      read(files),
+    )) {
+      const { kind, snapshotId } = manifest;
+      const error = await this.#errorOf(reading);
+      if (error instanceof Error) findings.push({ severity: 'error', kind, snapshotId, reason: error.message });
+      else if (error === undefined && kind === 'snapshot-damaged') this.snapshotCount += 1;
+    }
+    return findings;
+  }
+
+  async readSegments(): Promise<Finding[]> {
+    const findings: Finding[] = [];
+    const { files } = this.#repository;
+    const readSegment = async (id: string): Promise<PackContents[]> => files.readSegment(id);
+    for await (const [segmentId, reading] of files.prefetch(this.#listing.segmentIds, readSegment)) {
+      const adding = reading.then((contents) => addPacks(this.#repository, this.packs, contents));
+      const error = await this.#errorOf(adding);
+      if (error instanceof Error)
+        findings.push({ severity: 'error', kind: 'segment-damaged', segmentId, reason: error.message });
+    }
+    return findings;
+  }
+
+  async readCheckpoints(): Promise<Finding[]> {
+    const findings: Finding[] = [];
+    const { files } = this.#repository;
+    const segmentIds = new Set(this.#listing.segmentIds);
+    // An unknown version is not damage. A checkpoint is the exception: its name is not a digest, so a corrupt version
+    // field looks the same, and dropping it only costs a rebuild.
+    const isFinding = (error: unknown): error is LdmError =>
+      error instanceof UnsupportedFormatError || this.#isFinding(error);
+    const read = async (name: string): Promise<unknown> => files.readCheckpoint(name, segmentIds);
+    for await (const [name, reading] of files.prefetch(this.#listing.checkpoints, read, CHECKPOINTS_AT_ONCE)) {
+      const error = await this.#errorOf(reading, isFinding);
+      if (error instanceof Error)
+        findings.push({ severity: 'error', kind: 'checkpoint-damaged', name, reason: error.message });
+    }
+    return findings;
+  }
+
+  /** Returns why a file cannot be read; `absent` if it was deleted or replaced since the listing. */
+  async #errorOf(reading: Promise<unknown>, isFinding = this.#isFinding): Promise<LdmError | 'absent' | undefined> {
     try {
       await reading;
-      return true;
+      return undefined;
     } catch (error) {
-      // Deleted or replaced since the listing.
-      if (isAbsent(error)) return false;
-      if (!isFound(error)) throw error;
-      findings.push(findingFor(error.message));
-      return false;
+      if (isAbsent(error)) return 'absent';
+      if (!isFinding(error)) throw error;
+      return error;
     }
-  };
-  let snapshotCount = 0;
-  // All kinds in one list, since each list ends with a wait for its last read.
-  for await (const [manifest, reading] of files.prefetch(manifestsIn(listing), async ({ read }) => read(files))) {
-    const { kind, snapshotId } = manifest;
-    const isReadable = await attempt((reason) => ({ severity: 'error', kind, snapshotId, reason }), reading);
-    if (isReadable && kind === 'snapshot-damaged') snapshotCount += 1;
   }
-  const packs = new Map<string, PackContents>();
-  const readSegment = async (id: string): Promise<PackContents[]> => files.readSegment(id);
-  for await (const [segmentId, reading] of files.prefetch(listing.segmentIds, readSegment)) {
-    const adding = reading.then((contents) => addPacks(repository, packs, contents));
-    await attempt((reason) => ({ severity: 'error', kind: 'segment-damaged', segmentId, reason }), adding);
-  }
-  const segmentIds = new Set(listing.segmentIds);
-  // An unknown version is not damage. A checkpoint is the exception: its name is not a digest, so a corrupt version
-  // field looks the same, and dropping it only costs a rebuild.
-  const isImageFinding = (error: unknown): error is LdmError =>
-    error instanceof UnsupportedFormatError || isFinding(error);
-  for (const name of listing.checkpoints) {
-    await attempt(
-      (reason) => ({ severity: 'error', kind: 'checkpoint-damaged', name, reason }),
-      files.readCheckpoint(name, segmentIds),
-      isImageFinding,
-    );
-  }
-  return { findings, packs, snapshotCount };
 }
 
 interface StoredManifest {
@@ -126,6 +168,13 @@ function addPacks(
   }
   if (contradicted !== undefined)
     throw new CorruptDataError(`it contradicts another segment about pack ${contradicted}`);
+}
+
+function condemnationProblems({ condemned }: Listing, isFinding: IsFinding): Finding[] {
+  return [...condemned.damaged].map(([condemnationId, error]) => {
+    if (!isFinding(error)) throw error;
+    return { severity: 'error', kind: 'condemnation-damaged', condemnationId, reason: error.message };
+  });
 }
 
 function commitProblems({ commits }: Listing, isFinding: (error: unknown) => boolean): Finding[] {

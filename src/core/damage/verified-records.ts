@@ -110,7 +110,7 @@ export async function publishVerified(repository: Repository, times: VerifiedTim
       : new Map([...times].sort(([, a], [, b]) => b - a).slice(0, VERIFIED_COPIES_MAX));
   const name = `${VERIFIED_DIRECTORY}/${randomBytes(NONCE_BYTES).toString('hex')}`;
   const bytes = repository.files.seal('verified', encodeVerified(kept));
-  await repository.order.publishNew(name, bytes, repository.assertLocked);
+  await repository.order.publishFile(name, bytes, repository.assertLocked, true);
 }
 
 /** Removes records, if the storage permits that. */

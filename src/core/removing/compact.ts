@@ -9,6 +9,7 @@ import { countWithin, estimateFreed, limitRewriting, limitToCondemned, planCompa
 import type { CompactionPlan } from './compaction-plan.ts';
 import { Compaction } from './compaction.ts';
 import { describeReseal, findEarlierSeals, type EarlierSeals, type ResealResult } from './earlier-seals.ts';
+import { bothOf } from '../util/map-concurrently.ts';
 import { assertArguments } from '../session/arguments.ts';
 import { withRepository } from '../session/session.ts';
 import { memoryKey } from '../session/repository-memory.ts';
@@ -90,9 +91,11 @@ export async function compact(context: OperationContext, options: CompactOptions
       : await carryOut({ context, repository, options, first });
     const plans = rounds.map(({ plan }) => plan);
     const copies = await settle(context, repository, options);
+    let measured: Measured | undefined;
     if (!isDryRun) {
       await extensionOf(repository)?.releaseUnneeded(context, repository);
-      await restoreImageAndReserve(repository);
+      const [wasRestored, whole] = await bothOf(restoreImageAndReserve(repository), repository.files.measure());
+      if (!wasRestored) measured = whole;
       // Only now nothing is missing but what was removed: no compaction runs while anything is lost. The copies may have
       // the snapshots of a newer state.
       const exactIn = staying === undefined ? REMOVED_BY_COMPACTION : undefined;
@@ -105,7 +108,7 @@ export async function compact(context: OperationContext, options: CompactOptions
     const removedCount = sum(plans.map(({ removed, orphanIds }) => removed.length + orphanIds.length));
     const { sizeBytes: bytesAfter, packCount: packsAfter } = isDryRun
       ? { sizeBytes: bytesBefore - freedBytes, packCount: listing.packs.size - removedCount }
-      : await repository.files.measure();
+      : (measured ?? (await repository.files.measure()));
     return {
       packsBefore: listing.packs.size,
       packsAfter,
@@ -222,6 +225,8 @@ async function carryOutInRounds({ context, repository, options }: CarryOutOption
     }
   }
 }
+
+type Measured = Awaited<ReturnType<Repository['files']['measure']>>;
 
 interface CarriedOut {
   readonly rounds: readonly Pick<Round, 'plan' | 'earlier'>[];

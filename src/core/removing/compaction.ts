@@ -115,14 +115,10 @@ export class Compaction {
     const { order, assertLocked, files } = this.#repository;
     const { listing } = this.#opened;
     await removal.begin();
-    if (areCheckpointsOutdated) await order.remove(listing.checkpoints, assertLocked);
-    if (this.#merge !== undefined) await this.#repository.commits.publishMerge(this.#merge);
-    await order.remove(this.#copiesGivenUp(), assertLocked);
-    await removal.removeFiles();
-    await order.remove(
-      listing.deletedIds.map((id) => deletedName(id)),
-      assertLocked,
-    );
+    if (areCheckpointsOutdated) await order.removeInTurn([listing.checkpoints], assertLocked, true);
+    const records = this.#merge && (await this.#repository.commits.publishMerge(this.#merge));
+    const after = listing.deletedIds.map((id) => deletedName(id));
+    await removal.removeFiles({ records, copies: this.#copiesGivenUp(), after });
     const [temporary] = await bothOf(files.list('tmp'), removal.end(this.#earlier?.ids));
     await order.remove(
       temporary.map((file) => file.name),
@@ -204,7 +200,8 @@ export class Compaction {
   async #writeCheckpoint(kept: Segments, unindexed: ReadonlySet<string>, copied: CopiedLive): Promise<void> {
     const next = unindexed.size === 0 ? this.#opened.state : this.#nextState(kept, copied);
     try {
-      if (next?.isComplete === true) await this.#repository.writeCheckpoint(next);
+      if (next?.isComplete === true)
+        await this.#repository.writeCheckpoint(next, { leaving: this.#opened.listing.checkpoints });
     } catch (error) {
       if (!isDiskFull(error)) throw error;
     }

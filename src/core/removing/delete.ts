@@ -55,7 +55,7 @@ export async function deleteSnapshots(context: OperationContext, options: Delete
   const { snapshots, freed } = await withRepository(waitingContext(context), access, async (repository) => {
     const found = await repository.files.readSnapshots({ isExact: true });
     const selected = await selectExisting(context, repository, found, options);
-    const opened = await repository.openState();
+    const opened = await repository.openState({ listsPacks: false, isOrdered: true });
     assertCountable(options.selectors, opened.damage.lostSnapshots);
     const measured = await measureSnapshots(opened, selected);
     if (!dryRun) await commitDelete(context, repository, selected, options.undoUntil);
@@ -101,7 +101,7 @@ async function undoDeletes(
   repository: Repository,
   listings: readonly SnapshotListing[],
 ): Promise<void> {
-  const opened = await repository.openState();
+  const opened = await repository.openState({ listsPacks: true });
   assertCondemnationsReadable(opened.listing.condemned);
   if (opened.needsCondemned) throw new RefusedError(INTERRUPTED, { advice: { code: 'repair-and-repeat' } });
   for (const listing of listings) await assertWhole(opened, listing);

@@ -37,10 +37,11 @@ function imagesToGiveUp({ snapshotIds, deletedIds, checkpoints }: Listing): read
 
 /**
  * Writes a checkpoint if all of them were removed on a full disk, and then the reserve. Without a checkpoint, a
- * repository that has chunks but no snapshots looks as if its snapshots were lost.
+ * repository that has chunks but no snapshots looks as if its snapshots were lost. Returns whether anything was missing.
  */
-export async function restoreImageAndReserve(repository: Repository): Promise<void> {
-  if (!(await hasCheckpoint(repository))) {
+export async function restoreImageAndReserve(repository: Repository): Promise<boolean> {
+  const isWhole = await hasCheckpoint(repository);
+  if (!isWhole) {
     const { state } = await repository.openState();
     try {
       if (state.isComplete) await repository.writeCheckpoint(state);
@@ -48,11 +49,11 @@ export async function restoreImageAndReserve(repository: Repository): Promise<vo
       if (!isDiskFull(error)) throw error;
     }
   }
-  await repository.order.keepReserve();
+  return (await repository.order.keepReserve()) || !isWhole;
 }
 
 /** A listing may lack the one that this process has written. */
 async function hasCheckpoint({ files, lastCheckpoint }: Repository): Promise<boolean> {
-  if ((await files.list('filter')).length > 0) return true;
-  return lastCheckpoint !== undefined && (await files.exists(lastCheckpoint));
+  if (lastCheckpoint !== undefined && (await files.exists(lastCheckpoint))) return true;
+  return (await files.list('filter')).length > 0;
 }

@@ -1,4 +1,5 @@
 import { RefusedError } from '../errors.ts';
+import { bothOf } from '../util/map-concurrently.ts';
 import type { Condemned } from '../format/condemnation.ts';
 import type { PackContents } from '../format/pack.ts';
 import type { PreparedCondemnation } from '../repository/durable-order.ts';
@@ -6,6 +7,15 @@ import { condemnationMark, condemnationName, packName, segmentName } from '../fo
 import { markedIn } from '../repository/listing.ts';
 import type { Listing } from '../repository/listing.ts';
 import type { Repository } from '../repository/repository.ts';
+
+/** Names of what goes before segments and packs, and after them. */
+interface OtherFiles {
+  /** Commit records. If there are any, the lock was just verified. */
+  readonly records?: readonly string[] | undefined;
+  /** Copies of manifests. */
+  readonly copies?: readonly string[];
+  readonly after?: readonly string[];
+}
 
 /**
  * Removes segments and packs in the two phases of docs/format.md, "Removal": call `prepare`, copy and index the chunks
@@ -47,7 +57,7 @@ export class Removal {
   }
 
   /**
-   * Puts the condemnation in force and renews the lock.
+   * Puts the condemnation in force and renews the lock, which is verified last.
    * @throws RefusedError if there is a new snapshot: a process that was suspended and lost its lock may have committed
    * or undeleted one. It may need condemned packs; the next compaction copies their chunks first.
    */
@@ -62,10 +72,11 @@ export class Removal {
     }
     // What the copies of the metadata say is needed must not be removed from the groups.
     await this.#repository.groups?.copyMetadata?.(assertLocked);
-    await this.#repository.renewLock();
     const isNew = (id: string): boolean => !this.#knownSnapshotIds.has(id);
-    const listed = (await files.snapshotIds()).filter(isNew);
-    const committed = (await files.committedAfter(this.#lastCommit)).filter(isNew);
+    const look = async (): Promise<[[string[], string[]], void]> =>
+      bothOf(bothOf(files.snapshotIds(), files.committedAfter(this.#lastCommit)), assertLocked());
+    const [[snapshotIds, committedIds]] = await this.#repository.renewLock(look);
+    const [listed, committed] = [snapshotIds.filter(isNew), committedIds.filter(isNew)];
     for (const id of [...(await files.existingSnapshots(listed)), ...committed]) {
       throw new RefusedError(`snapshot ${id.slice(0, 8)} appeared meanwhile; the removal has not begun`, {
         hint: 'Run the command again.',
@@ -73,15 +84,24 @@ export class Removal {
     }
   }
 
-  /** Removes segments first, so that no segment lists a missing pack. Damaged files are moved to quarantine/. */
-  async removeFiles(): Promise<void> {
+  /**
+   * Removes segments before packs, so that no segment lists a missing pack. Damaged files are moved to quarantine/.
+   */
+  async removeFiles({ records, copies = [], after = [] }: OtherFiles = {}): Promise<void> {
     const { segmentIds, packIds, damagedIds } = this.#condemned;
-    const damaged = new Set(damagedIds);
     const { order, assertLocked } = this.#repository;
+    const before = [records ?? [], copies];
+    if (damagedIds.length === 0) {
+      const files = [segmentIds.map((id) => segmentName(id)), packIds.map((id) => packName(id))];
+      return await order.removeInTurn([...before, ...files, after], assertLocked, records !== undefined);
+    }
+    await order.removeInTurn(before, assertLocked, records !== undefined);
+    const damaged = new Set(damagedIds);
     await this.#removeAll(segmentIds, segmentName, damaged, async (id) =>
       order.quarantine(segmentName(id), assertLocked),
     );
     await this.#removeAll(packIds, packName, damaged, async (id) => quarantinePack(this.#repository, id));
+    await order.remove(after, assertLocked);
   }
 
   /** Removes the condemnation, and those with `earlierIds`, whose files this one lists too. */

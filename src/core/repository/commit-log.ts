@@ -197,8 +197,11 @@ export async function readCommit(place: FilePlace, number: number): Promise<Comm
 
 /** @throws CorruptDataError */
 async function readRecord({ backend, seals }: FilePlace, name: string): Promise<CommitRecord | undefined> {
+  // There is none before anything was reclaimed, so another machine is asked for both at once.
+  const sizing = name === COMMITS_NAME && backend.readsAtOnce > 1 ? backend.sizeOf(name) : undefined;
+  sizing?.catch(() => undefined);
   try {
-    return await readSurely(backend, name, async (from) => openCommitRecord(await from.read(name), seals));
+    return await readSurely(backend, name, async (from) => openCommitRecord(await from.read(name), seals), sizing);
   } catch (error) {
     if (isAbsent(error)) return undefined;
     if (!(error instanceof CorruptDataError)) throw error;

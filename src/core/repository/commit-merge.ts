@@ -52,18 +52,19 @@ export class CommitMerge {
     for (const file of this.#staged.splice(0)) await file.discard();
   }
 
-  /** Needs the exclusive lock. Returns the record. */
-  async publish(): Promise<CommitRecord> {
+  /** Needs the exclusive lock, which is verified last. Returns the record, and the names of those that are to go. */
+  async publish(): Promise<{ readonly record: CommitRecord; readonly old: readonly string[] }> {
     const { order, assertLocked, log, snapshotIds } = this.#given;
     while (!(await this.#publishWhole())) {
       await this.discard();
       this.#number += 1;
       await this.prepare();
     }
-    await order.publishHeld(COMMITS_NAME, this.#staged.shift()!, { verify: assertLocked, stays: true });
+    // On another machine, the look after the record is the one before this, as in `CommitRecords`.
+    const before = order.isFar ? async (): Promise<void> => undefined : assertLocked;
+    await order.publishHeld(COMMITS_NAME, this.#staged.shift()!, { verify: assertLocked, before, stays: true });
     const old = log.numbers.filter((each) => each !== this.#number).map((each) => commitName(each));
-    await order.remove(old, assertLocked);
-    return { number: this.#number, isWhole: true, snapshotIds };
+    return { record: { number: this.#number, isWhole: true, snapshotIds }, old };
   }
 
   /** Returns false if another process has used the number meanwhile. */

@@ -24,6 +24,9 @@ export class CommitRecords {
   /** Once `#last` is not only what a listing had. */
   #sure: Promise<CommitEnds> | undefined;
 
+  /** The snapshots that were there before the first record. */
+  #earlier: Promise<readonly string[]> | undefined;
+
   /** The number of the last record that this process has written, 0 if there is none, and the snapshots in its records. */
   readonly written: { number: number; readonly snapshotIds: string[] } = { number: 0, snapshotIds: [] };
 
@@ -44,7 +47,7 @@ export class CommitRecords {
    */
   async record(snapshotIds: readonly string[]): Promise<void> {
     await this.findLast();
-    const before = this.#last === 0 ? idsOf(await optionalNames(this.#place.backend, 'snapshots')) : [];
+    const before = this.#last === 0 ? await this.#listEarlier() : [];
     await this.#publish({ isWhole: false, snapshotIds: [...new Set([...snapshotIds, ...before])] });
   }
 
@@ -52,7 +55,7 @@ export class CommitRecords {
   async merge(log: CommitLog, snapshotIds: readonly string[]): Promise<void> {
     const merge = await this.prepareMerge(log, snapshotIds);
     try {
-      await this.publishMerge(merge);
+      await this.#order.removeInTurn([await this.publishMerge(merge)], this.#assertLocked, true);
     } finally {
       await merge.discard();
     }
@@ -67,11 +70,14 @@ export class CommitRecords {
     return merge;
   }
 
-  async publishMerge(merge: CommitMerge): Promise<void> {
-    const { number, snapshotIds } = await merge.publish();
+  /** Returns the names of the records that are to go next. The lock was verified last. */
+  async publishMerge(merge: CommitMerge): Promise<readonly string[]> {
+    const { record, old } = await merge.publish();
+    const { number, snapshotIds } = record;
     this.#last = this.written.number = number;
     this.#sure = Promise.resolve({ start: number, last: number });
     this.written.snapshotIds.push(...snapshotIds);
+    return old;
   }
 
   /**
@@ -120,6 +126,13 @@ export class CommitRecords {
 
   async #askLast(): Promise<CommitEnds> {
     const last = this.#last ?? lastCommitOf(commitNumbersOf(await optionalNames(this.#place.backend, 'index')));
+    // Listed beside the question: later, it would be a wait. What others commit meanwhile has records of its own.
+    if (last === 0) this.#listEarlier().catch(() => undefined);
     return await lastCommitIn(this.#place, last);
+  }
+
+  async #listEarlier(): Promise<readonly string[]> {
+    this.#earlier ??= optionalNames(this.#place.backend, 'snapshots').then(idsOf);
+    return await this.#earlier;
   }
 }

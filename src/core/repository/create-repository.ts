@@ -1,11 +1,8 @@
-import type { Backend, Verify } from '../backend/backend.ts';
+import { randomBytes } from 'node:crypto';
+import type { Backend, NextReads, StagedFile, Verify } from '../backend/backend.ts';
 import { repositoryExists } from '../backend/repository-exists.ts';
-import { createMasterKey, deriveKey, keepMasterKey } from '../crypto/master-key.ts';
-import type { KeptMasterKey, KeyLabel } from '../crypto/master-key.ts';
-import { KeyRing, PLAIN } from '../crypto/seals.ts';
-import type { Seals } from '../crypto/seals.ts';
 import { createPackDigest } from '../crypto/pack-digest.ts';
-import { BackendError, RefusedError } from '../errors.ts';
+import { BackendError, RefusedError, isAbsent, isDiskFull } from '../errors.ts';
 import type { FilterPlan } from '../ldm/formulas.ts';
 import { FilterState } from '../ldm/filter-state.ts';
 import { writeImage } from '../ldm/image-writer.ts';
@@ -14,18 +11,29 @@ import { encodeConfig, kindOf } from '../format/config.ts';
 import type { RepositoryConfig } from '../format/config.ts';
 import type { CopyRules } from '../format/group-list.ts';
 import { checkpointName } from '../format/checkpoint-name.ts';
-import { CONFIG_COPY_NAME, CONFIG_NAME, directoriesOf, KEYS_DIRECTORY } from '../format/layout.ts';
+import {
+  CONFIG_COPY_NAME,
+  CONFIG_NAME,
+  KEYS_DIRECTORY,
+  RESERVE_BYTES,
+  RESERVE_NAME,
+  directoriesOf,
+  keyName,
+} from '../format/layout.ts';
 import { bothOf, mapConcurrently } from '../util/map-concurrently.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { acquireLock } from './access.ts';
 import type { AccessOptions } from './access.ts';
 import { configSeals } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
-import { addKey } from './keys/key-changes.ts';
+import { createFirstKey } from './keys/first-key.ts';
+import type { FirstKey, SharedKeys } from './keys/first-key.ts';
 import type { NewGroup } from './groups/group-changes.ts';
 import { listOptional } from './own-listing.ts';
 import { placePacks } from './groups/place-packs.ts';
-import { assertVacant } from './vacant-place.ts';
+import { orDiscard, prepareFile } from './staging.ts';
+import type { Holding } from './staging.ts';
+import { alreadyThere } from './vacant-place.ts';
 import { typeablePassword } from './keys/password-forms.ts';
 
 export { repositoryExists };
@@ -34,8 +42,7 @@ export { repositoryExists };
 interface NewRepository {
   /** Ids and chunker of an encrypted repository get keys that are derived from its master key, unless it shares them. */
   readonly config: RepositoryConfig;
-  /** The keys of another repository, in hex, for one that is to have the same chunks. A plain one has no key of its chunker. */
-  readonly sharedKeys?: { readonly idKey: string; readonly chunkerKey: string | undefined } | undefined;
+  readonly sharedKeys?: SharedKeys | undefined;
   readonly plan: FilterPlan;
   /** Where its packs are, if the configuration has groups. */
   readonly groups?: readonly NewGroup[] | undefined;
@@ -45,15 +52,19 @@ interface NewRepository {
 }
 
 /**
- * Creates a repository in an empty place. The configuration is written last, and makes it a repository. Of several
- * processes that create one at the same place, only one does.
- * @throws RefusedError if the place is not empty
+ * Creates a repository in a place that was found to be empty. The configuration is written last, and makes it a
+ * repository. Of several processes that create one at the same place, only one does. Returns the id of the key file, if it
+ * is encrypted.
+ * @throws RefusedError if another process has created a repository there
  * @throws NoPasswordError if the password cannot be typed
  * @throws InstallationError if this installation could not use the repository
  */
-export async function createRepository(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
+export async function createRepository(
+  access: Omit<AccessOptions, 'mode'>,
+  given: NewRepository,
+): Promise<string | undefined> {
   try {
-    await create(access, given);
+    return await create(access, given);
   } catch (error) {
     if (!(error instanceof BackendError)) throw error;
     if (error.kind === 'exists') {
@@ -69,41 +80,53 @@ export async function createRepository(access: Omit<AccessOptions, 'mode'>, give
   }
 }
 
-/**
- * `known`: files that may be there nevertheless.
- * @throws RefusedError if there is a repository, or something else
- */
-export async function assertNoRepository(backend: Backend, known?: ReadonlySet<string>): Promise<void> {
-  const look = async (): Promise<void> => assertVacant(backend, known);
-  // On another machine, both are asked for at once. Nothing is running when this returns.
-  const looking = backend.readsAtOnce > 1 ? look() : undefined;
-  const [exists] = await Promise.allSettled([repositoryExists(backend), looking]);
-  if (exists.status === 'rejected') throw exists.reason;
-  if (exists.value) {
-    throw new RefusedError(`${backend.location} is already a repository`, {
-      hint: 'It was not changed. Use it, or choose another place.',
-    });
-  }
-  await (looking ?? look());
-}
-
-async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<void> {
+async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository): Promise<string | undefined> {
   const { backend } = access;
-  await assertNoRepository(backend);
   const password = given.password && typeablePassword(given.password);
   createPackDigest(given.config.packHash);
   openZstd();
-  const kind = { ...kindOf(given.config), isEncrypted: given.password !== undefined };
-  await backend.prepare(directoriesOf(kind), given.config.isSingleWriter);
-  const lock = await acquireLock(access, 'exclusive');
+  const { config } = given;
+  // Meanwhile, the password is hashed.
+  const setUp = createFirstKey(given, password);
+  setUp.catch(() => undefined);
+  const kind = { ...kindOf(config), isEncrypted: password !== undefined };
+  const preparing = backend.prepare(directoriesOf(kind), config.isSingleWriter);
+  preparing.catch(() => undefined);
   try {
-    // While this process waited for the lock, another one may have created a repository.
-    await assertNoRepository(backend);
-    await fill(access, { ...given, password }, async () => lock.assertHeld());
-  } finally {
-    // The lock of a process that ends does not block others.
-    await lock.release().catch(() => undefined);
+    // On another machine, both are one wait.
+    if (backend.readsAtOnce === 1) await preparing;
+    const lock = await acquireLock({ ...access, nextReads: NEXT_READS }, 'exclusive');
+    // Nothing is written in a place that cannot be used.
+    const verify: Verify = async () => void (await bothOf(preparing, lock.assertHeld()));
+    try {
+      await fill(access, { ...given, setUp }, verify);
+      return (await setUp).key?.id;
+    } finally {
+      await Promise.allSettled([setUp, preparing]);
+      // The lock of a process that ends does not block others.
+      await lock.release().catch(() => undefined);
+    }
+  } catch (error) {
+    // If the place cannot be used, this is the reason for any other failure.
+    await preparing;
+    throw error;
   }
+}
+
+/** What is read as soon as there is a lock. */
+const NEXT_READS: NextReads = { directories: [KEYS_DIRECTORY, 'filter'], newFiles: 5 };
+
+/**
+ * Returns what an attempt has left that was killed before there was a configuration. Its key opens nothing of the new
+ * repository.
+ * @throws RefusedError if another process has created a repository while this one waited for the lock
+ */
+async function findLeftovers(backend: Backend): Promise<{ readonly names: string[]; readonly hasCopy: boolean }> {
+  const listing = bothOf(listOptional(backend, KEYS_DIRECTORY), listOptional(backend, 'filter'));
+  const looking = bothOf(repositoryExists(backend), backend.sizeOf(CONFIG_COPY_NAME));
+  const [files, [exists, copyBytes]] = await bothOf(listing, looking);
+  if (exists) throw alreadyThere(backend);
+  return { names: files.flat().map(({ name }) => name), hasCopy: copyBytes !== undefined };
 }
 
 /**
@@ -112,47 +135,34 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
  */
 async function fill(
   { backend, openPlace }: Pick<AccessOptions, 'backend' | 'openPlace'>,
-  { config, plan, password, sharedKeys, groups, copyRules }: NewRepository,
+  {
+    plan,
+    setUp,
+    groups,
+    copyRules,
+  }: Pick<NewRepository, 'plan' | 'groups' | 'copyRules'> & { setUp: Promise<FirstKey> },
   verify: Verify,
 ): Promise<void> {
-  // An earlier attempt may have been killed before there was a configuration. Its key opens nothing of this one.
-  const leftovers = (await bothOf(listOptional(backend, KEYS_DIRECTORY), listOptional(backend, 'filter'))).flat();
-  const plain = new DurableOrder({ backend, seals: PLAIN });
-  await plain.remove([CONFIG_COPY_NAME], verify);
-  const setUp =
-    password === undefined
-      ? { config, seals: PLAIN }
-      : await setUpEncryption(plain, { config, password, sharedKeys, verify });
-  const order = new DurableOrder({ backend, seals: setUp.seals });
-  // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".
-  const empty = new FilterState(new LdmFilter(plan));
-  const steps = [
-    async () => order.keepReserve(),
-    async () => order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append), verify),
-  ];
-  await mapConcurrently(steps, backend.readsAtOnce, async (step) => step());
+  const leftovers = await findLeftovers(backend);
+  const { config, seals, key } = await setUp;
+  const order = new DurableOrder({ backend, seals });
+  // For the checkpoint, which the first backup reads.
+  backend.useCache?.(config);
+  if (leftovers.hasCopy) await order.remove([CONFIG_COPY_NAME], verify);
+  const bytes = encodeConfig(config, configSeals(seals));
+  const file = await writeAllElse({ backend, order }, { bytes, key, plan }, verify);
   if (groups !== undefined) {
     const { GroupChanges } = await import('./groups/group-changes.ts');
-    const { repositoryId, isSingleWriter } = setUp.config;
-    const { seals } = setUp;
-    await new GroupChanges({ backend, repositoryId, seals, isSingleWriter, verify, openPlace }).create(
-      groups,
-      copyRules,
-    );
+    const { repositoryId, isSingleWriter } = config;
+    const changes = new GroupChanges({ backend, repositoryId, seals, isSingleWriter, verify, openPlace });
+    await orDiscard(file, async () => changes.create(groups, copyRules));
   }
-  const bytes = encodeConfig(setUp.config, configSeals(setUp.seals));
-  await order.publishNew(CONFIG_COPY_NAME, bytes, verify);
-  await order.publishNew(CONFIG_NAME, bytes, verify).catch(async (error: unknown) => {
-    await giveWay(order, backend, bytes).catch(() => undefined);
-    throw error;
-  });
-  // This process may have been suspended after `verify`, and the other one may have replaced the copy.
-  const isOurs = async (): Promise<boolean> => Buffer.compare(await backend.read(CONFIG_COPY_NAME), bytes) === 0;
-  if ((await backend.sizeOf(CONFIG_COPY_NAME)) === undefined || !(await isOurs()))
-    await order.publishFile(CONFIG_COPY_NAME, bytes);
-  await order.remove(leftovers.map(({ name }) => name));
+  // Otherwise, on another machine, the lock was looked at right before: after each of the names.
+  const before = groups !== undefined || !order.isFar ? verify : async (): Promise<void> => undefined;
+  await publishConfig({ backend, order }, { bytes, file, before });
+  await order.remove(leftovers.names);
   if (groups === undefined) return;
-  const placed = await placePacks(backend, { ...setUp.config, seals: setUp.seals }, { openPlace });
+  const placed = await placePacks(backend, { ...config, seals }, { openPlace });
   try {
     await placed.groups?.copyMetadata?.(verify);
   } finally {
@@ -160,32 +170,67 @@ async function fill(
   }
 }
 
+/**
+ * Writes all but the configuration, in any order: without it, there is no repository. Returns the configuration under a
+ * temporary name.
+ */
+async function writeAllElse(
+  { backend, order }: { readonly backend: Backend; readonly order: DurableOrder },
+  { bytes, key, plan }: Pick<FirstKey, 'key'> & { readonly bytes: Uint8Array; readonly plan: FilterPlan },
+  verify: Verify,
+): Promise<StagedFile> {
+  const publish = async (name: string, content: Uint8Array, holding?: Partial<Holding>): Promise<void> =>
+    order.publishHeld(name, await prepareFile(backend, content), { verify, ...holding });
+  // With a checkpoint from the start, "no snapshot was ever made" differs from "every manifest was lost".
+  const empty = new FilterState(new LdmFilter(plan));
+  let config: StagedFile | undefined;
+  const steps = [
+    async () => key && publish(keyName(key.id), key.bytes),
+    // Another process may have its own under the names that stay.
+    async () => publish(RESERVE_NAME, randomBytes(RESERVE_BYTES), { stays: true }).catch(unlessFull),
+    async () => order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append), verify),
+    async () => publish(CONFIG_COPY_NAME, bytes, { stays: true, isNew: true }),
+    async () => (config = await prepareFile(backend, bytes)),
+  ];
+  try {
+    await mapConcurrently(steps, backend.readsAtOnce, async (step) => step());
+    return config!;
+  } catch (error) {
+    await config?.discard();
+    throw error;
+  }
+}
+
+function unlessFull(error: unknown): void {
+  if (!isDiskFull(error)) throw error;
+}
+
+/** Makes it a repository. `file`: the configuration; `before`: verifies that the lock is still held. */
+async function publishConfig(
+  { backend, order }: { readonly backend: Backend; readonly order: DurableOrder },
+  { bytes, file, before }: { readonly bytes: Uint8Array; readonly file: StagedFile; readonly before: Verify },
+): Promise<void> {
+  // This process may have been suspended after `before`, and another one may have replaced the copy.
+  let hasCopy = false;
+  const look: Verify = async () => {
+    hasCopy = Buffer.compare(await backend.read(CONFIG_COPY_NAME).catch(emptyIfAbsent), bytes) === 0;
+  };
+  const holding = { before, verify: look, isNew: true, stays: true };
+  await order.publishHeld(CONFIG_NAME, file, holding).catch(async (error: unknown) => {
+    await giveWay(order, backend, bytes).catch(() => undefined);
+    throw error;
+  });
+  if (!hasCopy) await order.publishFile(CONFIG_COPY_NAME, bytes);
+}
+
+function emptyIfAbsent(error: unknown): Uint8Array {
+  if (!isAbsent(error)) throw error;
+  return Buffer.alloc(0);
+}
+
 /** Another process has created the repository. If our copy of the configuration is in the place of its own, it goes. */
 async function giveWay(order: DurableOrder, backend: Backend, bytes: Uint8Array): Promise<void> {
   const config = await backend.read(CONFIG_NAME);
   const copy = await backend.read(CONFIG_COPY_NAME);
   if (Buffer.compare(copy, bytes) === 0) await order.publishFile(CONFIG_COPY_NAME, config);
-}
-
-/** Creates the master key, and the file that has it sealed under the password. */
-async function setUpEncryption(
-  order: DurableOrder,
-  given: Pick<NewRepository, 'config' | 'sharedKeys'> & { readonly password: Uint8Array; readonly verify: Verify },
-): Promise<{ readonly config: RepositoryConfig; readonly seals: Seals }> {
-  const { config, password, sharedKeys, verify } = given;
-  const { repositoryId, created } = config;
-  const masterKey = createMasterKey(1);
-  await addKey(order, { repositoryId, masterKey, password, role: 'full', created }, verify);
-  const kept = keepMasterKey(masterKey);
-  const idKey = sharedKeys?.idKey ?? hexKeyOf(kept, repositoryId, 'data ids');
-  const chunkerKey = sharedKeys?.chunkerKey ?? hexKeyOf(kept, repositoryId, 'chunker');
-  const encryption = { chunkerKey, earlierKeys: [] };
-  return { config: { ...config, idKey, encryption }, seals: new KeyRing(repositoryId, [kept]) };
-}
-
-function hexKeyOf(masterKey: KeptMasterKey, repositoryId: string, label: KeyLabel): string {
-  const key = deriveKey(masterKey, Buffer.from(repositoryId, 'hex'), label);
-  const hex = key.toString('hex');
-  key.fill(0);
-  return hex;
 }

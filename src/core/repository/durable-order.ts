@@ -23,15 +23,12 @@ import {
   segmentName,
   snapshotName,
 } from '../format/layout.ts';
-import { freeQuarantineName, moveMakingRoom, moveUnlessGone, removeAll } from './moves.ts';
-import { settleRemoved, settleSeen } from './groups/settle-others.ts';
-import { LastLook, afterSettling, prepareFile, stageFile, telling } from './staging.ts';
-import type { Holding, WriteFile } from './staging.ts';
+import { freeQuarantineName, moveMakingRoom, moveUnlessGone, removeInTurn } from './moves.ts';
+import { afterBoth, settleRemoved, settleSeen } from './groups/settle-others.ts';
+import { LastLook, afterSettling, orDiscard, prepareFile, stageFile, telling } from './staging.ts';
+import type { Holding, MakeManifest, MayStay, WriteFile } from './staging.ts';
 
-/** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
-type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
-/** Makes a manifest, given the ids of the snapshots that are committed with it and before it. */
-type MakeManifest = (ids: readonly string[]) => Uint8Array;
+type FileName = string | Promise<string>;
 type Committed = { readonly id: string; readonly bytes: Uint8Array };
 /** A condemnation that is not yet in force. */
 export type PreparedCondemnation = { readonly id: string; readonly file: StagedFile };
@@ -135,10 +132,14 @@ export class DurableOrder implements PackSink {
   }
 
   /** A checkpoint, piece by piece. `verify` runs right before its name appears, and once more after that. */
-  async publishCheckpoint(name: string, write: WriteFile, verify: Verify = async () => undefined): Promise<void> {
-    if (isCheckpointName(name)) await settleSeen(this.#backend);
+  async publishCheckpoint(name: FileName, write: WriteFile, verify: Verify = async () => undefined): Promise<void> {
+    const isCheckpoint = typeof name !== 'string' || isCheckpointName(name);
+    const settling = isCheckpoint ? settleSeen(this.#backend) : Promise.resolve();
+    const before = afterBoth(settling, verify);
+    if (!this.isFar) await settling;
     const seal: WriteFile = async (append) => sealStream(this.#seals.keys, append, write);
-    await this.publishHeld(name, await stageFile(this.#backend, seal, isCheckpointName(name)), { verify });
+    const file = await stageFile(this.#backend, seal, isCheckpoint);
+    await this.publishHeld(await orDiscard(file, async () => name), file, { verify, before });
   }
 
   /**
@@ -206,21 +207,21 @@ export class DurableOrder implements PackSink {
     await (stays === true ? last.result() : this.#takeBackUnless(async () => last.result(), name));
   }
 
+  /** `isNew`: fails with the kind `exists` if there is a file of this name. `verify` runs right before the name appears. */
   async publishFile(name: string, bytes: Uint8Array, verify?: Verify, isNew?: boolean): Promise<void> {
     const file = await stageFile(this.#backend, async (append) => append(bytes));
     await file.publish(name, verify, isNew);
     await this.#backend.barrier();
   }
 
-  /** Fails with the kind `exists` if there is a file of this name. `verify` runs right before the name appears. */
-  async publishNew(name: string, bytes: Uint8Array, verify?: Verify): Promise<void> {
-    await this.publishFile(name, bytes, verify, true);
-  }
-
   /** Durably removes what nothing durable relies on any more. `verify` runs right before each removal. */
   async remove(names: readonly string[], verify?: Verify): Promise<void> {
-    await removeAll(this.#backend, names, verify);
-    await this.#backend.barrier();
+    await removeInTurn(this.#backend, [names], { verify });
+  }
+
+  /** The same with groups, each durably before the next one. See `moves.ts`. */
+  async removeInTurn(groups: readonly (readonly string[])[], verify: Verify, isVerified = false): Promise<void> {
+    await removeInTurn(this.#backend, groups, { verify, isVerified });
   }
 
   /** Sets a damaged file aside; ldm never deletes what it could not read. `verify` runs right before. */
@@ -235,12 +236,13 @@ export class DurableOrder implements PackSink {
     await this.publishFile(await freeQuarantineName(this.#backend, name), await this.#backend.read(name));
   }
 
-  /** Puts the reserve back; no error if there is no room. */
-  async keepReserve(): Promise<void> {
-    if ((await this.#backend.sizeOf(RESERVE_NAME)) === RESERVE_BYTES) return;
+  /** Puts the reserve back; no error if there is no room. Returns false if it was there. */
+  async keepReserve(): Promise<boolean> {
+    if ((await this.#backend.sizeOf(RESERVE_NAME)) === RESERVE_BYTES) return false;
     // Random, so that a file system that compresses still sets the space aside.
     await this.publishFile(RESERVE_NAME, randomBytes(RESERVE_BYTES)).catch((error: unknown) => {
       if (!isDiskFull(error)) throw error;
     });
+    return true;
   }
 }

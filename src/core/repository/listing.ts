@@ -46,12 +46,28 @@ export interface Listing {
   readonly offlineGroups: readonly string[];
 }
 
-/** What `listRepository` lists before the packs. The order within a group does not matter. */
+/** What `listRepository` lists, with the packs behind it. The order within a group does not matter. */
 const LISTED_IN_TURN = [
   ['locks', 'condemned', 'manifests.bak'],
   ['snapshots', 'filter'],
   ['deleted', 'index'],
 ];
+
+interface ListingPlace extends FilePlace {
+  readonly offlineIsAbsent?: boolean | undefined;
+  /** Looks up committed snapshots that are not listed. Required before unused data is removed. */
+  readonly isExact?: boolean | undefined;
+  /**
+   * Whether packs are listed: 3 million of them take 3,000 requests. Otherwise those that segments list count as whole
+   * until they are read, or looked up by name before something relies on them. They are listed all the same where that
+   * costs little, and where it tells in which group a pack is. Default: `isExact`
+   */
+  readonly listsPacks?: boolean | undefined;
+  /** Whether one directory is listed after the other, as for what removes something. Default: whether one of these two is set */
+  readonly isOrdered?: boolean | undefined;
+  /** Lists deleted snapshots only if there seem to be any: their references do not matter to who only reads. */
+  readonly isForReading?: boolean;
+}
 
 /**
  * Lists a repository in the reverse order of writing: a listed manifest copy belongs to a committed snapshot, the
@@ -59,23 +75,11 @@ const LISTED_IN_TURN = [
  * nothing removed during the listing looks safe to rely on. A failed listing is an error, never an empty repository.
  * Only a missing directory counts as empty: git and object stores do not keep empty ones.
  */
-export async function listRepository(
-  place: FilePlace & {
-    readonly offlineIsAbsent?: boolean | undefined;
-    /** Looks up committed snapshots that are not listed. Required before unused data is removed. */
-    readonly isExact?: boolean | undefined;
-    /**
-     * Whether the packs that segments list count as whole until they are read, or looked up by name. For commands that need
-     * few of them: to list 3 million packs takes 3,000 requests. They are listed all the same where that costs little, and
-     * where it tells in which group a pack is.
-     */
-    readonly trustsSegments?: boolean | undefined;
-    /** Lists deleted snapshots only if there seem to be any: their references do not matter to who only reads. */
-    readonly isForReading?: boolean;
-  },
-): Promise<Listing> {
+export async function listRepository(place: ListingPlace): Promise<Listing> {
   const { backend } = place;
-  if (place.trustsSegments !== true) backend.readAhead?.({ inTurn: LISTED_IN_TURN }, true);
+  const { isExact = false, listsPacks = isExact, isOrdered = isExact || listsPacks } = place;
+  const packsInTurn = listsPacks && backend.offlineParts === undefined ? [['packs']] : [];
+  if (isOrdered) backend.readAhead?.({ inTurn: [...LISTED_IN_TURN, ...packsInTurn] }, true);
   else if (place.isForReading !== true) backend.readAhead?.({ directories: LISTED_IN_TURN.flat() });
   const foreignNames: string[] = [];
   const listed = async (directory: string): Promise<ListedName[]> => optionalNames(backend, directory, foreignNames);
@@ -99,8 +103,7 @@ export async function listRepository(
   const commitNumbers = commitNumbersOf(index);
   const packs = new Map<string, number>();
   const copyBytes = new Map<string, number>();
-  const arePacksListed =
-    place.trustsSegments !== true || backend.readsAtOnce === 1 || backend.offlineParts !== undefined;
+  const arePacksListed = listsPacks || backend.readsAtOnce === 1 || backend.offlineParts !== undefined;
   const packFiles = arePacksListed ? await listUnlessMissing(backend, 'packs', foreignNames) : [];
   for (const file of orMissing('packs', packFiles)) {
     const id = baseName(file.name);
@@ -125,7 +128,7 @@ export async function listRepository(
     foreignNames,
     missingDirectories,
   };
-  if (place.isExact !== true) return listing;
+  if (!isExact) return listing;
   return await completeListing(place, listing, commitNumbers);
 }
 

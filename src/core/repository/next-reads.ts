@@ -26,7 +26,8 @@ export const NEXT_READS: ReadonlyMap<string, NextReads> = new Map([
     'add',
     {
       names: CONFIG_NAMES,
-      willWrite: true,
+      // A backup writes two packs at a time.
+      newFiles: 2,
       directories: [...WATCHED, 'locks', ...STATE_OF_SNAPSHOTS, 'deleted', ...STATE_OF_CHUNKS, 'unfinished'],
     },
   ],

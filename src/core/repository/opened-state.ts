@@ -65,8 +65,9 @@ export interface OpenStateOptions extends FilePlace {
   /** Uses this checkpoint; if it is not usable, only segments and snapshots. */
   readonly onlyCheckpoint?: string;
   readonly isExact?: boolean | undefined;
-  /** As for `listRepository`. */
-  readonly trustsSegments?: boolean | undefined;
+  /** These two as for `listRepository`. */
+  readonly listsPacks?: boolean | undefined;
+  readonly isOrdered?: boolean | undefined;
   /** Packs that may be in groups that are offline count as absent: their chunks are to be stored again. */
   readonly offlineIsAbsent?: boolean | undefined;
   /** Called with each folded tree, once the locations of all chunks are known. */
@@ -128,12 +129,11 @@ export class StateOpening {
     }
     const knownBefore = state.filter.liveCount + state.filter.deadCount;
     const addedSegments = segmentIds.filter((id) => !state.segments.has(id));
-    await this.#addSegments();
+    const fresh = snapshotIds.filter((id) => !state.snapshots.has(id));
+    await this.#addFiles(fresh);
     const deleted = new Set(deletedIds);
     for (const id of snapshotIds) deleted.delete(id);
     const gone = [...state.snapshots.keys()].filter((id) => deleted.has(id));
-    const fresh = snapshotIds.filter((id) => !state.snapshots.has(id));
-    await this.#retain(fresh);
     const lost = await this.#retainLost();
     await releaseSnapshots(state, gone, this.#reader.readTree);
     return {
@@ -175,6 +175,19 @@ export class StateOpening {
     return [...lostIds, ...this.#listing.lostCommitIds.filter((id) => !isKnown(id))];
   }
 
+  /** On another machine, the manifests are asked for together with the segments. */
+  async #addFiles(snapshotIds: readonly string[]): Promise<void> {
+    const { readsAtOnce } = this.#options.backend;
+    const ids = readsAtOnce > 1 ? snapshotIds.slice(0, readsAtOnce) : [];
+    const ahead = new Map(ids.map((id) => [id, this.#snapshots.read(id)]));
+    try {
+      await this.#addSegments();
+      await this.#retain(snapshotIds, async (id) => ahead.get(id) ?? this.#snapshots.read(id));
+    } finally {
+      await Promise.allSettled(ahead.values());
+    }
+  }
+
   async #addSegments(): Promise<void> {
     const { backend, prediction, signal, work } = this.#options;
     const read = async (id: string): Promise<PackContents[]> => readSegment(this.#options, id);
@@ -206,9 +219,9 @@ export class StateOpening {
     return sizeBytes >= (index === undefined ? 0 : packs.get(index).sizeBytes);
   }
 
-  async #retain(ids: readonly string[]): Promise<void> {
+  async #retain(ids: readonly string[], readOne: FoldedSnapshots['read']): Promise<void> {
     const { backend, signal } = this.#options;
-    for await (const [id, read] of prefetch(ids, backend.readsAtOnce, async (one) => this.#snapshots.read(one))) {
+    for await (const [id, read] of prefetch(ids, backend.readsAtOnce, readOne)) {
       throwIfAborted(signal);
       const folded = await read;
       if (folded !== undefined) await retainSnapshot(this.#state, id, folded, this.#reader.readTree);

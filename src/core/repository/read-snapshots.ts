@@ -2,9 +2,11 @@ import type { ObjectReader } from '../backend/backend.ts';
 import { isAbsent, isDamage } from '../errors.ts';
 import type { Snapshot } from '../format/snapshot.ts';
 import type { FilePlace } from '../store/pack-end.ts';
+import { bothOf } from '../util/map-concurrently.ts';
 import { prefetch } from '../util/prefetch.ts';
 import { deletedName, manifestCopyName, snapshotName } from '../format/layout.ts';
 import { readCommitLog } from './commit-log.ts';
+import type { CommitLog } from './commit-log.ts';
 import { commitNumbersOf, idsOf } from './listing.ts';
 import { existingSnapshots, namesUnlessMissing, optionalNames } from './own-listing.ts';
 import type { Listing } from './listing.ts';
@@ -78,8 +80,9 @@ async function readPresent(place: FilePlace, { listing, isExact }: ReadSnapshots
   await readInto(reading, ids);
   await noteLost(reading, copyIds, ids);
   const isOdd = reading.lacksListed || foreignNames.some((name) => name.startsWith(snapshotName('')));
-  if (isExact === true) await dropGone(reading);
-  if (isOdd || isExact === true) await readUnlisted(reading);
+  if (!isOdd && isExact !== true) return reading;
+  const logging = optionalNames(backend, 'index').then(async (files) => readCommitLog(place, commitNumbersOf(files)));
+  await readUnlisted(reading, (await bothOf(logging, isExact === true ? dropGone(reading) : Promise.resolve()))[0]);
   return reading;
 }
 
@@ -94,9 +97,8 @@ async function dropGone(reading: SnapshotReading): Promise<void> {
  * Reads the snapshots that the commit records have and the listing lacks. A name that leads to nothing, or that is none
  * of ours, may be that of a snapshot in a damaged answer: without that snapshot, `latest` would be another one.
  */
-async function readUnlisted(reading: SnapshotReading): Promise<void> {
+async function readUnlisted(reading: SnapshotReading, commits: CommitLog): Promise<void> {
   const { place, listings, damaged } = reading;
-  const commits = await readCommitLog(place, commitNumbersOf(await optionalNames(place.backend, 'index')));
   const known = new Set([...listings.map(({ id }) => id), ...damaged.keys()]);
   const ids = [...commits.snapshotIds].filter((id) => !known.has(id));
   const sizes = await place.backend.sizesOf(ids.map((id) => snapshotName(id)));

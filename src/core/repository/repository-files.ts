@@ -31,6 +31,8 @@ import type { Snapshot } from '../format/snapshot.ts';
 import { readSnapshots } from './read-snapshots.ts';
 import type { ReadSnapshots, ReadSnapshotsOptions } from './read-snapshots.ts';
 
+type Reads<T, R> = AsyncGenerator<readonly [T, Promise<R>]>;
+
 /** Reads the small files of a repository, and lists what exists. */
 export class RepositoryFiles {
   readonly #place: FilePlace & { readonly config: RepositoryConfig };
@@ -48,12 +50,12 @@ export class RepositoryFiles {
 
   /** Lists everything in the repository. `isExact`: as for `listRepository`. */
   async listAll({ isExact }: { readonly isExact?: boolean } = {}): Promise<Listing> {
-    return await listRepository({ ...this.#place, isExact });
+    return await listRepository({ ...this.#place, isExact, listsPacks: true });
   }
 
   /** Lists what is needed to read a snapshot. */
   async listForReading(): Promise<Listing> {
-    return await listRepository({ ...this.#place, isForReading: true, trustsSegments: true });
+    return await listRepository({ ...this.#place, isForReading: true });
   }
 
   /** Returns the names of everything in the repository that does not belong to ldm. */
@@ -170,9 +172,9 @@ export class RepositoryFiles {
     return await readSegment(this.#place, id);
   }
 
-  /** Reads files as many at a time as is useful in this place. See `prefetch`. */
-  prefetch<T, R>(items: Iterable<T>, read: (item: T) => Promise<R>): AsyncGenerator<readonly [T, Promise<R>]> {
-    return prefetch(items, this.#place.backend.readsAtOnce, read);
+  /** Reads files as many at a time as is useful in this place, and at most `limit`. See `prefetch`. */
+  prefetch<T, R>(items: Iterable<T>, read: (item: T) => Promise<R>, limit: number = Infinity): Reads<T, R> {
+    return prefetch(items, Math.min(limit, this.#place.backend.readsAtOnce), read);
   }
 
   /**
@@ -182,10 +184,8 @@ export class RepositoryFiles {
   async inspectKeys(): Promise<{ readonly unusable: readonly UnusableKey[]; readonly unusedIds: readonly string[] }> {
     const { backend, seals } = this.#place;
     if (seals.keys === undefined) return { unusable: [], unusedIds: [] };
-    const [{ copies }, { keys, unusable }] = await bothOf(
-      readConfigCopies(backend),
-      listKeys(backend, this.#repositoryId),
-    );
+    const listing = listKeys(backend, this.#repositoryId);
+    const [{ copies }, { keys, unusable }] = await bothOf(readConfigCopies(backend), listing);
     const epochs = new Set(copies.map(({ epoch }) => epoch));
     return { unusable, unusedIds: keys.filter(({ keyEpoch }) => !epochs.has(keyEpoch)).map(({ id }) => id) };
   }

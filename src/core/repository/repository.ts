@@ -3,7 +3,6 @@ import { repositoryExists } from '../backend/repository-exists.ts';
 import { ChunkHasher } from '../crypto/chunk-hasher.ts';
 import type { Seals } from '../crypto/seals.ts';
 import { CorruptDataError, RefusedError, isAbsent } from '../errors.ts';
-import { writeImage } from '../ldm/image-writer.ts';
 import type { FilterState } from '../ldm/filter-state.ts';
 import type { ChunkKind } from '../format/chunk-kind.ts';
 import type { PackContents } from '../format/pack.ts';
@@ -20,14 +19,14 @@ import { acquireSharedPool } from '../workers/shared-pool.ts';
 import type { TaskPool } from '../workers/task-pool.ts';
 import { openZstd } from '../workers/zstd.ts';
 import { acquireAccess } from './access.ts';
-import { newCheckpointName } from '../format/checkpoint-name.ts';
 import { placePacks } from './groups/place-packs.ts';
 import type { PlacedPacks } from './groups/place-packs.ts';
 import { type OpenedConfig, currentConfig, openConfig } from './config-file.ts';
+import { writeCheckpoint } from './checkpoint-writing.ts';
+import type { CheckpointOptions } from './checkpoint-writing.ts';
 import { CommitRecords } from './commit-records.ts';
 import { DurableOrder } from './durable-order.ts';
 import { type RepositoryLock, holding } from './locks/lock.ts';
-import { unlessDenied } from './locks/lock-conflict.ts';
 import { type PackLooks, SegmentWriter } from './segment-writer.ts';
 import { RepositoryFiles } from './repository-files.ts';
 import { UnfinishedBackups } from './unfinished-backups.ts';
@@ -35,9 +34,6 @@ import { openState } from './open-state.ts';
 import type { OpenedState, OpenStateOptions } from './opened-state.ts';
 import type { OpenRepositoryOptions } from './open-options.ts';
 import { throwIfAborted } from '../util/cancellation.ts';
-
-/** Two, so that a damaged one costs a longer fold and not a rebuild. */
-const CHECKPOINTS_KEPT = 2;
 
 type StateOptions = Partial<
   Omit<OpenStateOptions, 'backend' | 'seals' | 'config' | 'codec' | 'signal' | 'work' | 'chunks' | 'fetchBorrowed'>
@@ -215,8 +211,8 @@ export class Repository {
   }
 
   readonly throwIfAborted = (): void => throwIfAborted(this.#signal);
-  /** Replaces the lock. Throws if it was lost. */
-  readonly renewLock = async (): Promise<void> => this.#lock?.renew();
+  /** Replaces the lock, then looks for what has changed. Throws if it was lost. */
+  readonly renewLock = async <T>(look: () => Promise<T>): Promise<T> => this.#lock?.renew(look) ?? look();
 
   /** Throws if the lock of this process is gone: it may have been suspended while another process reclaimed space. */
   readonly assertLocked: Verify = holding(() => this.#writersLock);
@@ -231,15 +227,10 @@ export class Repository {
     return this.#lock;
   }
 
-  /** Writes a checkpoint of a complete state, and removes all but the newest two if it may. `listed`: the others. */
-  async writeCheckpoint(state: FilterState, listed?: readonly string[]): Promise<void> {
-    if (!state.isComplete) throw new RefusedError('an incomplete filter state cannot be a checkpoint');
-    const existing = (listed ?? (await this.files.list('filter')).map(({ name }) => name)).toSorted();
-    const { last } = await this.commits.findLast();
-    const name = newCheckpointName(existing, last, this.#lock?.mode === 'exclusive');
-    await this.order.publishCheckpoint(name, async (append) => writeImage(state, append), this.assertLocked);
-    this.lastCheckpoint = name;
-    await this.order.remove(existing.slice(0, -CHECKPOINTS_KEPT + 1)).catch(unlessDenied);
+  /** Writes a checkpoint of a complete state, and removes older ones. See `writeCheckpoint`. */
+  async writeCheckpoint(state: FilterState, options?: CheckpointOptions): Promise<void> {
+    const isExclusive = this.#lock?.mode === 'exclusive';
+    this.lastCheckpoint = await writeCheckpoint(this, state, { ...options, isExclusive });
   }
 
   async close(): Promise<void> {

@@ -8,24 +8,31 @@ export type WriteFile = (append: StagedFile['append']) => Promise<unknown>;
 /** Writes a file under a temporary name. */
 export async function stageFile(backend: Backend, write: WriteFile, isReadOften = false): Promise<StagedFile> {
   const file = await backend.stage(isReadOften);
-  return await orDiscard(file, async () => write(async (bytes) => file.append(bytes)));
+  await orDiscard(file, async () => write(async (bytes) => file.append(bytes)));
+  return file;
 }
 
 /** The same, with the bytes on the disk: the file can then get its name on a full disk, too. */
 export async function prepareFile(backend: Backend, bytes: Uint8Array): Promise<StagedFile> {
   const file = await stageFile(backend, async (append) => append(bytes));
-  return await orDiscard(file, async () => file.flush());
+  await orDiscard(file, async () => file.flush());
+  return file;
 }
 
-async function orDiscard(file: StagedFile, step: () => Promise<unknown>): Promise<StagedFile> {
+/** Discards a file if a step fails. */
+export async function orDiscard<T>(file: StagedFile, step: () => Promise<T>): Promise<T> {
   try {
-    await step();
-    return file;
+    return await step();
   } catch (error) {
     await file.discard();
     throw error;
   }
 }
+
+/** Whether a committed snapshot, durable or not, may stay although the commit cannot be reported. It must be whole. */
+export type MayStay = (snapshotId: string, isDurable: boolean) => Promise<boolean>;
+/** Makes a manifest, given the ids of the snapshots that are committed with it and before it. */
+export type MakeManifest = (ids: readonly string[]) => Uint8Array;
 
 /** Verifies, when the segments are durable: one of them may be that of a process that was killed before its fsync. */
 export function afterSettling(backend: Backend, verify: Verify): Verify {

@@ -1,4 +1,5 @@
 import type { Backend } from '../backend/backend.ts';
+import { repositoryExists } from '../backend/repository-exists.ts';
 import { RefusedError } from '../errors.ts';
 import {
   CONFIG_COPY_NAME,
@@ -19,10 +20,30 @@ const LEFT_BY_INIT = new Set<string>(['tmp', 'filter', 'keys', 'locks']);
 const OWN_NAMES = new Set<string>([...DIRECTORIES, CONFIG_COPY_NAME, GROUPS_NAME, GROUPS_COPY_NAME, RESERVE_NAME]);
 
 /**
+ * `known`: files that may be there nevertheless.
+ * @throws RefusedError if there is a repository, or something else
+ */
+export async function assertNoRepository(backend: Backend, known?: ReadonlySet<string>): Promise<void> {
+  const look = async (): Promise<void> => assertVacant(backend, known);
+  // On another machine, both are asked for at once. Nothing is running when this returns.
+  const looking = backend.readsAtOnce > 1 ? look() : undefined;
+  const [exists] = await Promise.allSettled([repositoryExists(backend), looking]);
+  if (exists.status === 'rejected') throw exists.reason;
+  if (exists.value) throw alreadyThere(backend);
+  await (looking ?? look());
+}
+
+export function alreadyThere({ location }: Backend): RefusedError {
+  return new RefusedError(`${location} is already a repository`, {
+    hint: 'It was not changed. Use it, or choose another place.',
+  });
+}
+
+/**
  * Refuses a place that contains anything except the remains of an interrupted `init` and locks. A repository writes and removes
  * files under its names, so no other files may be among them. `known`: files that may be there, too.
  */
-export async function assertVacant(backend: Backend, known: ReadonlySet<string> = new Set()): Promise<void> {
+async function assertVacant(backend: Backend, known: ReadonlySet<string> = new Set()): Promise<void> {
   // On another machine, both are asked for at once. What the examination says comes first.
   const finding = backend.readsAtOnce > 1 ? foreignFile(backend, known) : undefined;
   const [examined] = await Promise.allSettled([backend.examine(), finding]);

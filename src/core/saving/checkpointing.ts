@@ -4,6 +4,7 @@ import { segmentName, snapshotName } from '../format/layout.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
+import { bothOf } from '../util/map-concurrently.ts';
 import type { Caller } from '../session/caller.ts';
 
 /** Write a checkpoint if more than one chunk in this many has changed since the last one, ... */
@@ -31,16 +32,31 @@ export async function refreshCheckpoint(
   try {
     const from = canContinue(opened) ? opened : undefined;
     repository.keptState = undefined;
-    const trustsSegments = !opened.listing.arePacksListed;
-    const now = await repository.openState({ from, buffers: chunks.takeBuffers(), trustsSegments });
-    if (!now.damage.isWhole || (await hasInvented(repository, now))) return;
+    const listsPacks = opened.listing.arePacksListed;
+    const now = await repository.openState({ from, buffers: chunks.takeBuffers(), listsPacks });
+    if (!now.damage.isWhole) return;
+    const asking = hasInvented(repository, now);
+    // It may fail while the checkpoint is staged, before anything waits for it.
+    asking.catch(() => undefined);
+    const [written] = await Promise.allSettled([writeUnless(asking, repository, now)]);
+    if (await asking) return;
     keepState(repository, now);
-    await repository.writeCheckpoint(now.state, now.listing.checkpoints);
+    if (written.status === 'rejected') throw written.reason;
   } catch (error) {
     // The snapshot is saved, so a lost lock must not look like a failed backup.
     if (!(error instanceof BackendError || error instanceof RefusedError)) throw error;
     context.onNotice?.({ kind: 'checkpoint-not-written', reason: error.message });
   }
+}
+
+/** Writes a checkpoint, which gets its name only if the answer is no. */
+async function writeUnless(asking: Promise<boolean>, repository: Repository, opened: OpenedState): Promise<void> {
+  const { state, listing } = opened;
+  const verify = async (): Promise<void> => {
+    const [isInvented] = await bothOf(asking, repository.assertLocked());
+    if (isInvented) throw new RefusedError('the checkpoint would have what does not exist');
+  };
+  await repository.writeCheckpoint(state, { listed: listing.checkpoints, verify });
 }
 
 /**

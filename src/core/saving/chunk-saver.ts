@@ -9,6 +9,9 @@ export interface ChunkSaver {
   /** Returns whether a chunk is stored in a pack that is safe to use. If so, the new snapshot relies on that pack. */
   has(ids: Uint8Array, offset: number): boolean;
 
+  /** Call it before `has` for what cannot be read again. Missing where `has` is sure, or a mistake is found in time. */
+  lookFor?(id: Uint8Array): Promise<void>;
+
   /**
    * Like `has`, for all chunks of a file. Also returns false if their lengths do not add up to the file size. `isEarlier`: one
    * of the earlier snapshots, as named by `relyOn`, has this file.

@@ -28,25 +28,31 @@ export class ChunkSplitter {
   /** Returns the ids of the small chunks in order, 20 bytes each. Undefined if the chunk must be stored as it is. */
   async put(chunk: HashingChunk, splitting: Splitting): Promise<Uint8Array | undefined> {
     const { bytes } = chunk;
-    const isStored = this.#has(await chunk.hashing.result());
+    const isStored = await this.#has(await chunk.hashing.result());
     // One chunk of zeros serves for all.
     if (isZero(bytes)) return undefined;
-    if ((isStored || splitting === 'known') && !this.#hasBeginning(bytes)) return undefined;
+    if ((isStored || splitting === 'known') && !(await this.#hasBeginning(bytes))) return undefined;
     const parts = [...cutSmall(this.#chunker, bytes)].map((part) => ({ part, id: this.#hasher.dataId(part) }));
     // What is stored is not stored again. If it is there in both sizes, the small ones stay in use.
-    if (parts.length === 1 || (isStored && !parts.every(({ id }) => this.#has(id)))) return undefined;
+    if (parts.length === 1 || (isStored && !(await this.#hasAll(parts)))) return undefined;
     for (const { part, id } of parts) await this.#chunks.put('data', id, part);
     this.#chunks.drop(chunk);
     return Buffer.concat(parts.map(({ id }) => id));
   }
 
-  #has(id: Uint8Array): boolean {
+  async #has(id: Uint8Array): Promise<boolean> {
+    await this.#chunks.lookFor?.(id);
     return this.#chunks.has(id, 0);
   }
 
-  #hasBeginning(bytes: Uint8Array): boolean {
+  async #hasAll(parts: readonly { readonly id: Uint8Array }[]): Promise<boolean> {
+    for (const { id } of parts) if (!(await this.#has(id))) return false;
+    return true;
+  }
+
+  async #hasBeginning(bytes: Uint8Array): Promise<boolean> {
     const [first] = cutSmall(this.#chunker, bytes);
-    return first !== undefined && !isZero(first) && this.#has(this.#hasher.dataId(first));
+    return first !== undefined && !isZero(first) && (await this.#has(this.#hasher.dataId(first)));
   }
 }
 

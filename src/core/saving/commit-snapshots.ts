@@ -5,6 +5,7 @@ import { needing } from '../repository/needed-files.ts';
 import type { NeededFiles } from '../repository/needed-files.ts';
 import type { OpenedState } from '../repository/opened-state.ts';
 import type { Repository } from '../repository/repository.ts';
+import { bothOf } from '../util/map-concurrently.ts';
 import { copyManifests } from './manifest-copies.ts';
 import type { RepositoryChunkSaver } from './repository-chunk-saver.ts';
 import type { Caller } from '../session/caller.ts';
@@ -30,6 +31,8 @@ export async function commitSnapshots(
     // be replaced on a condition, a heartbeat that was suspended can put a removed lock back, so it proves nothing.
     await (arePresent ? repository.assertLocked() : chunks.assertLockedAndPresent());
     arePresent = repository.config.isSingleWriter !== true;
+    // The segment needs no other answers than this one, so both were asked for at once. The lock is the last to be verified.
+    if (chunks.indexing !== undefined) await bothOf(chunks.indexing, repository.assertLocked());
   };
   const files = (): NeededFiles | undefined => {
     const needed = chunks.needs();

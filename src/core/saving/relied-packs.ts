@@ -20,6 +20,9 @@ export class PackGoneError extends RefusedError {}
 /** How many packs are drawn. With the lock and the parent, they fit into one burst of requests. */
 const SAMPLE_COUNT = 12;
 
+/** How many packs `lookFor` looks for: as many requests as a store of objects has in flight. */
+const LOOKS_AT_ONCE = 16;
+
 /** How a snapshot relies on a pack: itself, or only for chunks that a snapshot before it needs too. */
 const ITSELF = 1;
 const THROUGH_EARLIER = 2;
@@ -35,13 +38,15 @@ export class ReliedPacks {
   readonly #hasGroups: boolean;
   /** The manifests of the earlier snapshots. */
   #earlierNames: readonly string[] = [];
-  /** By pack index: whether the pack is condemned. */
+  /** By pack index: whether the pack is condemned or gone. */
   readonly #isCondemned: Uint8Array;
   /** By pack index: whether the pack may be in a group that is offline. Undefined if none is. */
   readonly #isOffline: Uint8Array | undefined;
   readonly #own: PackSize[] = [];
   /** Ids of packs that were found under the lock. While it exists, none is removed. Empty where a lock can return. */
   readonly #found = new Set<string>();
+  /** By pack index: what `lookFor` has asked. */
+  readonly #looks = new Map<number, Promise<void>>();
   #offline: readonly PackSize[] = [];
 
   /** `condemnedIds`: packs that may be removed at any moment. `offlineIds`: those in no group that can be reached. */
@@ -85,6 +90,32 @@ export class ReliedPacks {
     if (this.#isCondemned[packIndex] === 1) return false;
     this.#reliance[packIndex]! |= isEarlier && this.#earlierNames.length > 0 ? THROUGH_EARLIER : ITSELF;
     return true;
+  }
+
+  /** Looks by name for a pack, by its index in the state. Nothing relies on it from now on if it is gone. */
+  async lookFor(packIndex: number | undefined): Promise<void> {
+    if (packIndex === undefined) return;
+    if (!this.#looks.has(packIndex)) {
+      const indexes = this.#nextUnknown(packIndex);
+      const look = this.#distrustGone(indexes);
+      for (const index of indexes) this.#looks.set(index, look);
+    }
+    await this.#looks.get(packIndex);
+  }
+
+  /** The pack and some after it, which were written with it and are likely to be needed next: one wait for all of them. */
+  #nextUnknown(packIndex: number): number[] {
+    const { packs } = this.#state;
+    const end = Math.min(packIndex + LOOKS_AT_ONCE, this.#reliance.length);
+    const indexes = Array.from({ length: end - packIndex }, (_, offset) => packIndex + offset);
+    return indexes.filter((index) => packs.has(index) && !this.#looks.has(index));
+  }
+
+  async #distrustGone(indexes: readonly number[]): Promise<void> {
+    const { packs } = this.#state;
+    const { present, gone } = await this.#look(indexes.map((index) => packs.get(index)));
+    for (const { id } of gone) this.#isCondemned[packs.find(id)!] = 1;
+    if (!this.#canLockReturn) for (const id of present.keys()) this.#found.add(id);
   }
 
   /** Whether a pack, by its index in the state, may be in a group that was offline at the beginning. */
@@ -193,12 +224,9 @@ export class ReliedPacks {
         { hint: 'Make the group available again, or run the command again, which goes on in the other groups.' },
       );
     }
-    throw new PackGoneError(
-      `pack ${gone.id}, which the new snapshot needs, disappeared meanwhile; the snapshot was not saved`,
-      {
-        hint: 'Run the command again; it stores the missing data again.',
-      },
-    );
+    throw new PackGoneError(`pack ${gone.id}, which the new snapshot needs, is gone; the snapshot was not saved`, {
+      advice: { code: 'repeat-or-repair' },
+    });
   }
 }
 

@@ -12,6 +12,7 @@ import type { Progress } from '../session/progress.ts';
 import { EntrySet } from '../snapshots/live-walk.ts';
 import { ReusedChunks } from './backup-tally.ts';
 import type { ChunkSaver, ChunkSaverOptions, HashingChunk } from './chunk-saver.ts';
+import { DistrustedPacks, packIndexes } from './distrusted-packs.ts';
 import { OfferedChunks } from './offered-chunks.ts';
 import { PendingChunks } from './pending-chunks.ts';
 import { ReliedPacks } from './relied-packs.ts';
@@ -25,16 +26,18 @@ export class RepositoryChunkSaver implements ChunkSaver {
   readonly reused: ReusedChunks = new ReusedChunks();
   /** Bytes of the chunks that are used and that are in packs that are offline. */
   offlineBytes = 0;
+  /** While the last segment is published, and if that has failed. */
+  indexing: Promise<void> | undefined;
   readonly #offlineChunks = new EntrySet();
   readonly #repository: Repository;
   readonly #state: FilterState;
   readonly #writers: Readonly<Record<ChunkKind, ChunkWriter>> | undefined;
-  readonly #packs: ReliedPacks;
+  readonly packs: ReliedPacks;
   readonly #segments: SegmentWriter;
   readonly #progress: Progress | undefined;
   readonly #sample: ChunkSaverOptions['sample'];
-  /** Indexes of the packs in which some tree could not be read. */
-  readonly #damagedPacks = new Set<number>();
+  readonly #packIndexOf: (id: Uint8Array) => number | undefined;
+  readonly #distrusted: DistrustedPacks;
   #pending = new PendingChunks();
   readonly #offered: OfferedChunks | undefined;
   /** What another repository keeps of the new chunks. */
@@ -47,8 +50,11 @@ export class RepositoryChunkSaver implements ChunkSaver {
     this.#progress = options.progress;
     this.#sample = options.sample;
     const { condemnedPackIds: condemnedIds, offlinePackIds: offlineIds = new Set() } = options;
-    this.#packs = new ReliedPacks(state, repository, { condemnedIds, offlineIds });
-    this.#segments = repository.segmentWriter(this.#packs);
+    const isStoredAgain = (id: Uint8Array): boolean => this.#pending.lengthOf(id, 0) !== undefined;
+    this.#packIndexOf = packIndexes(state, isStoredAgain);
+    this.#distrusted = new DistrustedPacks(this.#packIndexOf);
+    this.packs = new ReliedPacks(state, repository, { condemnedIds, offlineIds });
+    this.#segments = repository.segmentWriter(this.packs);
     const onPack = (pack: PackContents): void => this.#onPack(pack);
     const { counts, borrowed } = this;
     const store = (id: Uint8Array, bytes: Uint8Array): Promise<void> | undefined => this.#writers?.data.add(id, bytes);
@@ -60,11 +66,6 @@ export class RepositoryChunkSaver implements ChunkSaver {
 
   has(ids: Uint8Array, offset: number): boolean {
     return this.#storedLength(ids, offset) !== undefined;
-  }
-
-  /** Names the snapshots whose chunks are `isEarlier` in the other calls. */
-  relyOn(snapshotIds: readonly string[]): void {
-    this.#packs.relyOn(snapshotIds);
   }
 
   hasFile(ids: Uint8Array, sizeBytes: number, isEarlier?: boolean): boolean {
@@ -87,32 +88,22 @@ export class RepositoryChunkSaver implements ChunkSaver {
     const entry = filter.find(ids, offset);
     if (entry < 0 || !filter.hasLocation(entry)) return undefined;
     const packIndex = filter.packIndexOf(entry);
-    if (!this.#packs.rely(packIndex, isEarlier)) return undefined;
+    if (!this.packs.rely(packIndex, isEarlier)) return undefined;
     this.#sample?.offer(entry, ids, offset);
     const lengthBytes = filter.lengthOf(entry);
-    if (this.#packs.isOffline(packIndex) && this.#offlineChunks.add(entry)) this.offlineBytes += lengthBytes;
+    if (this.packs.isOffline(packIndex) && this.#offlineChunks.add(entry)) this.offlineBytes += lengthBytes;
     if (filter.refs(entry) === 0) this.reused.add(entry, lengthBytes);
     return lengthBytes;
   }
 
-  /**
-   * Call for an indexed tree that cannot be read. From then on, trees in the same pack are stored again if they turn
-   * up. They are not read to test them: without this tree, the backup cannot find the trees below it. Returns false if
-   * the tree is in no indexed pack.
-   */
+  /** Call for an indexed tree that cannot be read. Returns false if it is in no indexed pack. */
   distrust(treeId: Uint8Array): boolean {
-    const packIndex = this.#packIndexOf(treeId);
-    if (packIndex === undefined) return false;
-    this.#damagedPacks.add(packIndex);
-    return true;
+    return this.#distrusted.add(treeId);
   }
 
-  /** Returns undefined for a chunk that is in no indexed pack, or that was stored again. */
-  #packIndexOf(id: Uint8Array): number | undefined {
-    if (this.#pending.lengthOf(id, 0) !== undefined) return undefined;
-    const { filter } = this.#state;
-    const entry = filter.find(id, 0);
-    return entry < 0 || !filter.hasLocation(entry) ? undefined : filter.packIndexOf(entry);
+  /** Looks by name for the pack of a chunk. If it is gone, the chunk counts as missing from now on. */
+  async lookForPackOf(id: Uint8Array): Promise<void> {
+    await this.packs.lookFor(this.#packIndexOf(id));
   }
 
   put(kind: ChunkKind, id: Uint8Array, bytes: Uint8Array, isEarlier?: boolean): Promise<void> | undefined {
@@ -182,7 +173,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
   /** Returns whether a chunk must be stored. If so, counts it; from then on it is pending. */
   #takes(kind: ChunkKind, id: Uint8Array, lengthBytes: number, isEarlier?: boolean): boolean {
     const isStored = this.#storedLength(id, 0, isEarlier) !== undefined;
-    if (isStored && !this.#isDamaged(id)) return false;
+    if (isStored && !this.#distrusted.has(id)) return false;
     this.#pending.add(id, lengthBytes);
     if (kind === 'data') this.counts.dataBlobs += 1;
     else this.counts.treeBlobs += 1;
@@ -190,23 +181,26 @@ export class RepositoryChunkSaver implements ChunkSaver {
     return true;
   }
 
-  /** False for a chunk that was stored again. */
-  #isDamaged(id: Uint8Array): boolean {
-    return this.#damagedPacks.size > 0 && this.#damagedPacks.has(this.#packIndexOf(id)!);
-  }
-
   /** Makes all chunks saved so far durable, except for borrowed ones. More may follow. */
   async flush(): Promise<void> {
+    await this.#finishPacks();
+    await this.#segments.flush();
+  }
+
+  async #finishPacks(): Promise<void> {
     await this.#offered?.flush();
     const atOnce = this.#repository.order.isFar ? 2 : 1;
     const writers = this.#writers === undefined ? [] : [this.#writers.data, this.#writers.tree];
     await mapConcurrently(writers, atOnce, async (writer) => writer.finish());
-    await this.#segments.flush();
   }
 
-  async finish(): Promise<void> {
+  /** `waits`: for the last segment too. If not, the caller waits for `indexing`, also after a failure. */
+  async finish(waits = true): Promise<void> {
     if (this.#writers !== undefined) await this.#offered?.storeBorrowed(this.#repository, (pack) => this.#onPack(pack));
-    await this.flush();
+    await this.#finishPacks();
+    const indexing = (this.indexing = this.#segments.flush().then(() => void (this.indexing = undefined)));
+    indexing.catch(() => undefined);
+    if (waits) await indexing;
     // The next checkpoint needs as much memory for these chunks again.
     this.#pending = new PendingChunks();
   }
@@ -225,25 +219,25 @@ export class RepositoryChunkSaver implements ChunkSaver {
 
   /** Throws unless this process holds its lock, and every pack that the new snapshot relies on is still there. */
   async assertLockedAndPresent(): Promise<void> {
-    await this.#packs.assertLockedAndPresent();
+    await this.packs.assertLockedAndPresent();
   }
 
   /** What that looks for besides the lock. Undefined if only it can tell, or if the chunks are not durable yet. */
-  readonly needs = (): ReturnType<ReliedPacks['needs']> => (this.#segments.isDone ? this.#packs.needs() : undefined);
+  readonly needs = (): ReturnType<ReliedPacks['needs']> => (this.#segments.isDone ? this.packs.needs() : undefined);
 
   /** The packs of borrowed chunks that the new snapshot relies on and that were there before. */
   get borrowedPacks(): readonly PackInfo[] {
-    return this.#packs.relied().filter(({ isBorrowed }) => isBorrowed);
+    return this.packs.relied().filter(({ isBorrowed }) => isBorrowed);
   }
 
   /** The packs that the new snapshot relies on and that are, as far as is known, in groups that are offline. */
   get offlinePacks(): ReliedPacks['offline'] {
-    return this.#packs.offline;
+    return this.packs.offline;
   }
 
   #onPack(pack: PackContents): void {
     this.#segments.add(pack);
-    this.#packs.addOwn(pack);
+    this.packs.addOwn(pack);
     this.counts.dataAddedPacked += pack.sizeBytes;
     if (this.#progress !== undefined) this.#progress.storedBytes += pack.sizeBytes;
   }

@@ -88,7 +88,7 @@ export async function findMissing(
 
 /** Whether everything that a snapshot needs is in packs that are not condemned, as of now. */
 export async function isSnapshotWhole(repository: Repository, snapshotId: string): Promise<boolean> {
-  const now = await repository.openState();
+  const now = await repository.openState({ listsPacks: true });
   const root = now.state.snapshots.get(snapshotId)?.tree;
   return !now.needsCondemned && (root === undefined || (await findMissing(now, root)) === undefined);
 }

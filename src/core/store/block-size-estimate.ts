@@ -12,8 +12,11 @@ interface KnownChunk {
 
 /** More than the shares of small chunks are rounded. */
 const MARGIN = 1 / 64;
-/** The blocks of another writer may be smaller: after a few dozen of them, such blocks are expected. */
-const SHRINKING = 63 / 64;
+/**
+ * The blocks of another writer may be smaller: after as many of them, such blocks are expected. A full one among them is
+ * enough to expect more, since the rest of a block that was expected too small is one more wait.
+ */
+const REMEMBERED_COUNT = 32;
 
 /** For less, a part of a block is not read by itself. */
 const SAVED_BYTES_MIN = 64 * 1024;
@@ -25,6 +28,8 @@ const SAVED_BYTES_MIN = 64 * 1024;
 export class BlockSizeEstimate {
   /** Raw size of a full block of several chunks. */
   #fullRawBytes = DEFAULT_STORE_SIZES.blockRawBytes;
+  /** Of the last blocks of several chunks. */
+  readonly #lastRawBytes = Array.from({ length: REMEMBERED_COUNT }, () => DEFAULT_STORE_SIZES.blockRawBytes);
   readonly #sealBytes: number;
 
   /** `sealBytes`: what sealing adds to a block. */
@@ -55,6 +60,9 @@ export class BlockSizeEstimate {
 
   /** Notes a block that was read. */
   learn(rawBytes: number, chunkCount: number): void {
-    if (chunkCount > 1) this.#fullRawBytes = Math.max(rawBytes, this.#fullRawBytes * SHRINKING);
+    if (chunkCount === 1) return;
+    this.#lastRawBytes.shift();
+    this.#lastRawBytes.push(rawBytes);
+    this.#fullRawBytes = Math.max(...this.#lastRawBytes);
   }
 }

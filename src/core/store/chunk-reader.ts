@@ -2,6 +2,7 @@ import type { Backend } from '../backend/backend.ts';
 import { readAgain } from '../backend/sure-reading.ts';
 import { CorruptDataError } from '../errors.ts';
 import { CHUNK_ID_BYTES } from '../format/constants.ts';
+import type { ChunkKind } from '../format/chunk-kind.ts';
 import { packName } from '../format/layout.ts';
 import type { PackedBlock } from '../format/packed-block.ts';
 import { BlockCache } from './block-cache.ts';
@@ -18,6 +19,8 @@ import type { OpenBlock, StoredChunk } from './stored-chunk.ts';
 
 /** Most blocks are longer; blocks of a few small trees are not. */
 const BUFFER_BYTES_MIN = 64 * 1024;
+/** A stored block that is not compressed is a little longer than half of this. */
+const SPLIT_BYTES = 8 * 1024 * 1024;
 /** From this size on, copying uses significant memory, and the block contains little but the chunk. */
 const UNCOPIED_BYTES_MIN = 4 * 1024 * 1024;
 
@@ -27,7 +30,8 @@ export class ChunkReader {
   readonly #codec: BlockCodec;
   readonly #pool: BufferPool;
   readonly #blocks: BlockCache<HashedBlock>;
-  readonly #sizes: BlockSizeEstimate;
+  /** Blocks of trees are smaller. */
+  readonly #sizes: Readonly<Record<ChunkKind, BlockSizeEstimate>>;
   /** Memory for blocks that `keep` is decompressing. */
   #reservedBytes = 0;
 
@@ -39,8 +43,9 @@ export class ChunkReader {
   ) {
     this.#backend = backend;
     this.#codec = codec;
-    this.#sizes = new BlockSizeEstimate(codec.seals.sealBytes);
-    this.#pool = options.buffers ?? new BufferPool({ sizeBytesMin: BUFFER_BYTES_MIN });
+    const { sealBytes } = codec.seals;
+    this.#sizes = { data: new BlockSizeEstimate(sealBytes), tree: new BlockSizeEstimate(sealBytes) };
+    this.#pool = options.buffers ?? new BufferPool({ sizeBytesMin: BUFFER_BYTES_MIN, splitBytes: SPLIT_BYTES });
     this.#blocks = new BlockCache(options.cacheBytes, ({ buffer }) => this.#pool.give(buffer));
   }
 
@@ -101,13 +106,13 @@ export class ChunkReader {
 
   /** How many bytes the first read of the block of a chunk takes. */
   expectedBytesOf(chunk: StoredChunk): number {
-    return this.#sizes.bytesFor(chunk);
+    return this.#sizes[chunk.kind].bytesFor(chunk);
   }
 
   /** Begins to read the block of a chunk, for `openBlock`. `needed`: nothing outside of it will be used. */
   beginBlock(first: StoredChunk, needed?: BlockSpan): BegunBlock | BegunPart {
     const place = this.#placeOf(first);
-    const range = needed && this.#sizes.rangeOf(first, needed);
+    const range = needed && this.#sizes[first.kind].rangeOf(first, needed);
     const isInPack = range !== undefined && first.blockOffset + range.end <= first.packBytes;
     return isInPack ? beginPart(this.#backend, place, range, this.#pool) : beginBlock(this.#backend, place, this.#pool);
   }
@@ -167,14 +172,14 @@ export class ChunkReader {
 
   #placeOf(chunk: StoredChunk): BlockPlace {
     const { packId, packBytes, blockOffset: offset } = chunk;
-    return { packId, packBytes, offset, expectedBytes: this.#sizes.bytesFor(chunk) };
+    return { packId, packBytes, offset, expectedBytes: this.#sizes[chunk.kind].bytesFor(chunk) };
   }
 
   async #read(chunk: StoredChunk, begun?: BegunBlock): Promise<HashedBlock> {
     const { packId, packBytes } = chunk;
     if (chunk.kind === 'tree') this.#backend.expectReads?.(packName(packId), packBytes);
     const block = await readHashedBlock(this.#backend, this.#placeOf(chunk), this.#codec, this.#pool, begun);
-    this.#sizes.learn(block.raw.length, block.chunkLengths.length);
+    this.#sizes[chunk.kind].learn(block.raw.length, block.chunkLengths.length);
     return block;
   }
 }

@@ -8,6 +8,7 @@ export type Advice = { readonly code: AdviceCode } | { readonly code: SubjectAdv
 export type AdviceCode =
   | 'repair'
   | 'repair-and-repeat'
+  | 'repeat-or-repair'
   | 'repair-keeps-good-copy'
   | 'make-room-for-repair'
   | 'make-room-or-accept-older-state'

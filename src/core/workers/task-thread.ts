@@ -4,6 +4,7 @@ import { END_MESSAGE, claim, transferOf } from './task-messages.ts';
 import type { ResultOf, Task, TaskMessage, TaskReply, ThreadData } from './task-messages.ts';
 import { perform } from './tasks.ts';
 import { closeZstd } from './zstd.ts';
+import { collectGarbage } from '../util/garbage.ts';
 import { VERSION } from '../util/version.ts';
 
 // A thread is started when it is needed, so the program may have been updated since. Tasks have the form of one version.
@@ -31,6 +32,15 @@ function carryOut({ id, slot, task }: TaskMessage): void {
   } catch (error) {
     parentPort!.postMessage({ id, failure: failureOf(error) } satisfies TaskReply);
   }
+  if (usesCipher(task)) collectGarbage({ type: 'minor' });
+}
+
+/**
+ * Each piece that a cipher has encrypted or decrypted is new memory. V8 would let 30 to 50 MB of it accumulate in each
+ * thread; to collect it after each block takes no more processor time.
+ */
+function usesCipher(task: Task): boolean {
+  return task.name === 'seal' || ('envelope' in task && task.envelope !== undefined);
 }
 
 // A task that cannot be deserialised has no reply, so end the thread, which fails all waiting tasks.

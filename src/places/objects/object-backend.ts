@@ -35,7 +35,7 @@ export class ObjectBackend implements Backend {
   /** Until when there is a repository: it was created by this process, or its configuration was read. */
   #knownUntilMs = 0;
   /** Whether there was nothing at all when it was examined. */
-  #wasVacant = false;
+  #wasVacant: Promise<boolean> = Promise.resolve(false);
 
   /** @param location - the place as the user named it, for messages */
   constructor(location: string, store: ObjectStore, retry: RetryOptions) {
@@ -58,14 +58,15 @@ export class ObjectBackend implements Backend {
   }
 
   async examine(): Promise<Place> {
-    const names = await this.#requests.run('list', '', async () => this.#store.children(''));
-    this.#wasVacant = names.length === 0;
+    const listing = this.#requests.run('list', '', async () => this.#store.children(''));
+    this.#wasVacant = listing.then(({ length }) => length === 0).catch(() => false);
+    const names = await listing;
     return { missing: names.length === 0 ? this.location : undefined, file: undefined, names: names.toSorted() };
   }
 
   async prepare(_directories: readonly string[] = [], isSingleWriter = false): Promise<void> {
     await this.#requests.run('list', '', async () => this.#store.assertReady?.());
-    await assertUsable(this.#store, this.#requests, isSingleWriter);
+    await assertUsable(this.#store, this.#requests, { isSingleWriter, uploads: this.#uploads });
     this.#knownUntilMs = Infinity;
   }
 
@@ -90,12 +91,9 @@ export class ObjectBackend implements Backend {
       .filter(({ key }) => !key.endsWith('/') && key.length > prefix.length)
       .map(({ key, sizeBytes, modifiedMs }) => ({ name: key, sizeBytes, modifiedMs }));
     const isUnknown = performance.now() > this.#knownUntilMs;
-    if (files.length === 0 && isUnknown && (this.#wasVacant || !(await this.#hasRepository()))) {
-      throw this.#requests.failure(
-        'list',
-        directory,
-        new StoreError('there is no repository', { kind: 'absent', isAnswer: true }),
-      );
+    if (files.length === 0 && isUnknown && ((await this.#wasVacant) || !(await this.#hasRepository()))) {
+      const reason = new StoreError('there is no repository', { kind: 'absent', isAnswer: true });
+      throw this.#requests.failure('list', directory, reason);
     }
     return files.sort((a, b) => (a.name < b.name ? -1 : 1));
   }

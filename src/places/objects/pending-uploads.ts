@@ -15,6 +15,11 @@ export class PendingUploads {
     this.#pending.set(name, this.#follow(name, upload()));
   }
 
+  /** Adds a request that is under way, and that never fails. */
+  add(name: string, request: Promise<void>): void {
+    this.#pending.set(name, this.#follow(name, request));
+  }
+
   /** Waits until an upload, or every one, has ended in whatever way. */
   async settled(name?: string): Promise<void> {
     if (name !== undefined) return await this.#pending.get(name);

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
 import { RefusedError } from '../../core/errors.ts';
+import { bothOf } from '../../core/util/map-concurrently.ts';
 import { StoreError } from './object-store.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { ObjectStatus, ObjectStore } from './object-store.ts';
+import type { PendingUploads } from './pending-uploads.ts';
 import type { StoreRequests } from './store-requests.ts';
 
 /** What a store gets wrong. */
@@ -21,16 +23,23 @@ const OFFSET = 3;
 const LENGTH_BYTES = 9;
 
 /**
- * Tries what a repository needs with an object under a temporary name, which is removed again. Some servers ignore the
- * conditions of a request instead of refusing it.
+ * Tries what a repository needs with objects under temporary names. Some servers ignore the conditions of a request
+ * instead of refusing it. Each trial has an object of its own, so that all are made at once.
+ * @param uploads - get the removals of these objects, which nothing relies on
  * @throws RefusedError if the store is not good enough
  */
 export async function assertUsable(
   store: ObjectStore,
   requests: StoreRequests,
-  isSingleWriter: boolean,
+  { isSingleWriter, uploads }: { readonly isSingleWriter: boolean; readonly uploads: PendingUploads },
 ): Promise<void> {
-  const flaw = await findFlaw(store, async (request) => requests.attempt(request)).catch((error: unknown) => {
+  const run: Run = async (request) => requests.attempt(request);
+  const removeLater = (key: string): void =>
+    uploads.add(
+      key,
+      store.remove(key).catch(() => undefined),
+    );
+  const flaw = await findFlaw(store, run, removeLater).catch((error: unknown) => {
     throw error instanceof StoreError ? requests.failure('append', 'tmp', error) : error;
   });
   if (flaw === undefined || (isSingleWriter && flaw.isSafeAlone)) return;
@@ -40,18 +49,38 @@ export async function assertUsable(
   });
 }
 
+/** The most serious flaws come first: whether one is reported does not depend on which answer comes first. */
+const TRIALS: readonly ((trial: Trial) => Promise<StoreFlaw | undefined>)[] = [
+  async (trial) => trial.findDamage(),
+  async (trial) => trial.findLeftover(),
+  async (trial) => trial.findCreationFlaw(),
+  async (trial) => trial.findReplacementFlaw(),
+  async (trial) => trial.findRefusalFlaw(),
+];
+
 /** Returns the first flaw; undefined if there is none. */
-async function findFlaw(store: ObjectStore, run: Run): Promise<StoreFlaw | undefined> {
-  const key = `tmp/${randomBytes(16).toString('hex')}`;
-  const probe = new Probe(store, run, key);
-  try {
-    return (await probe.findDamage()) ?? (await probe.findSharingFlaw()) ?? (await probe.findLeftover());
-  } finally {
-    await store.remove(key).catch(() => undefined);
+async function findFlaw(
+  store: ObjectStore,
+  run: Run,
+  removeLater: (key: string) => void,
+): Promise<StoreFlaw | undefined> {
+  const trying = TRIALS.map(async (find) => {
+    const key = `tmp/${randomBytes(16).toString('hex')}`;
+    return await find(new Trial(store, run, key)).finally(() => removeLater(key));
+  });
+  await Promise.allSettled(trying);
+  for (const each of trying) {
+    const flaw = await each;
+    if (flaw !== undefined) return flaw;
   }
+  return undefined;
 }
 
-class Probe {
+const unfit = (reason: string): StoreFlaw => ({ reason, isSafeAlone: false });
+const unshared = (reason: string): StoreFlaw => ({ reason, isSafeAlone: true });
+
+/** Tries one thing with an object. */
+class Trial {
   readonly #store: ObjectStore;
   readonly #run: Run;
   readonly #key: string;
@@ -64,44 +93,64 @@ class Probe {
 
   /** Reading and listing right after writing. */
   async findDamage(): Promise<StoreFlaw | undefined> {
-    const key = this.#key;
-    const refuse = (reason: string): StoreFlaw => ({ reason, isSafeAlone: false });
-    await this.#run(async () => this.#store.put(key, OTHER));
-    await this.#run(async () => this.#store.put(key, ONE));
-    if (!ONE.equals(await this.#read())) return refuse('an object that was overwritten is not read as it is now');
-    const part = await this.#run(async () => this.#store.getRange(key, OFFSET, LENGTH_BYTES));
-    if (!ONE.subarray(OFFSET, OFFSET + LENGTH_BYTES).equals(part)) return refuse('it reads other bytes of an object');
-    const listed = await this.#find();
-    if (listed?.sizeBytes !== ONE.length) return refuse('a new object is not listed with its size at once');
+    await this.#put(OTHER);
+    await this.#put(ONE);
+    const getRange = async (): Promise<Uint8Array> => this.#store.getRange(this.#key, OFFSET, LENGTH_BYTES);
+    const [[whole, part], listed] = await bothOf(bothOf(this.#read(), this.#run(getRange)), this.#find());
+    if (!ONE.equals(whole)) return unfit('an object that was overwritten is not read as it is now');
+    if (!ONE.subarray(OFFSET, OFFSET + LENGTH_BYTES).equals(part)) return unfit('it reads other bytes of an object');
+    if (listed?.sizeBytes !== ONE.length) return unfit('a new object is not listed with its size at once');
     return undefined;
   }
 
-  /** Conditions of requests, with the object as it is now. */
-  async findSharingFlaw(): Promise<StoreFlaw | undefined> {
-    const refuse = (reason: string): StoreFlaw => ({ reason, isSafeAlone: true });
-    const store = this.#store;
-    const key = this.#key;
-    const isCreationRefused = await this.#isCreationRefused();
-    if (!store.isShared) return refuse('it has no way to create an object only if it is absent (If-None-Match)');
-    if (!isCreationRefused) return refuse('an object that exists can be created once more (If-None-Match)');
-    const version = (await this.#run(async () => store.head(key)))?.version;
-    if (store.replace === undefined || version === undefined) return refuse('it cannot replace only what is unchanged');
-    const wrong = version.replaceAll(/[0-9a-f]/g, (digit) => (digit === '0' ? '1' : '0'));
-    const isReplaced = await this.#run(async () => store.replace!(key, OTHER, wrong));
-    if (isReplaced || !ONE.equals(await this.#read())) {
-      return refuse('it replaces an object although it has changed (If-Match)');
-    }
-    if (!(await this.#run(async () => store.replace!(key, OTHER, version))) || !store.isShared) {
-      return refuse('it does not replace an object that is unchanged (If-Match)');
-    }
-    return OTHER.equals(await this.#read()) ? undefined : refuse('a replaced object is not read as it is now');
+  async findLeftover(): Promise<StoreFlaw | undefined> {
+    await this.#put(ONE);
+    await this.#run(async () => this.#store.remove(this.#key));
+    const [status, listed] = await bothOf(this.#head(), this.#find());
+    if (status === undefined && listed === undefined) return undefined;
+    return unfit('an object that was removed is still there');
   }
 
-  async findLeftover(): Promise<StoreFlaw | undefined> {
-    await this.#run(async () => this.#store.remove(this.#key));
-    const isGone = (await this.#run(async () => this.#store.head(this.#key))) === undefined;
-    if (isGone && (await this.#find()) === undefined) return undefined;
-    return { reason: 'an object that was removed is still there', isSafeAlone: false };
+  async findCreationFlaw(): Promise<StoreFlaw | undefined> {
+    await this.#put(ONE);
+    const isRefused = await this.#isCreationRefused();
+    if (!this.#store.isShared)
+      return unshared('it has no way to create an object only if it is absent (If-None-Match)');
+    return isRefused ? undefined : unshared('an object that exists can be created once more (If-None-Match)');
+  }
+
+  /** Whether an object is replaced although it has changed. */
+  async findReplacementFlaw(): Promise<StoreFlaw | undefined> {
+    await this.#put(ONE);
+    const version = (await this.#head())?.version;
+    if (this.#store.replace === undefined || version === undefined)
+      return unshared('it cannot replace only what is unchanged');
+    const wrong = version.replaceAll(/[0-9a-f]/g, (digit) => (digit === '0' ? '1' : '0'));
+    const isReplaced = await this.#replace(wrong);
+    if (!isReplaced && ONE.equals(await this.#read())) return undefined;
+    return unshared('it replaces an object although it has changed (If-Match)');
+  }
+
+  /** Whether an object is not replaced although it is unchanged. */
+  async findRefusalFlaw(): Promise<StoreFlaw | undefined> {
+    await this.#put(ONE);
+    const version = (await this.#head())?.version;
+    if (this.#store.replace === undefined || version === undefined) return undefined;
+    if (!(await this.#replace(version)) || !this.#store.isShared)
+      return unshared('it does not replace an object that is unchanged (If-Match)');
+    return OTHER.equals(await this.#read()) ? undefined : unshared('a replaced object is not read as it is now');
+  }
+
+  async #put(bytes: Uint8Array): Promise<void> {
+    await this.#run(async () => this.#store.put(this.#key, bytes));
+  }
+
+  async #head(): Promise<ObjectStatus | undefined> {
+    return await this.#run(async () => this.#store.head(this.#key));
+  }
+
+  async #replace(version: string): Promise<boolean> {
+    return await this.#run(async () => this.#store.replace!(this.#key, OTHER, version));
   }
 
   async #isCreationRefused(): Promise<boolean> {

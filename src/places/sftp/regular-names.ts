@@ -49,30 +49,26 @@ export class RegularNames {
   /**
    * Opens a file for reading. The question what it is goes ahead of that without a wait, so a server that is caught in a
    * FIFO has answered it: the connection to that server is abandoned.
-   * @throws CorruptDataError if it never can be opened
+   * @throws CorruptDataError if it never can be opened, as a symlink that leads nowhere
    */
   async open(connection: SftpConnection, { name, path, location }: NamedPath): Promise<Buffer> {
     // A server that has our own requests opens only files.
     if (this.#known.has(name) || connection.has(OPEN_UNDER)) return await openToUse(connection, path, OPEN_MODE.READ);
     const following = followedStatus(connection, path);
+    const looking = statusOf(connection, path);
     const opening = openFile(connection, path, OPEN_MODE.READ);
-    opening.catch(() => undefined);
+    for (const each of [looking, opening]) each.catch(() => undefined);
     const status = await following.catch(unlessFailure);
     const found = kindOf(status?.mode);
     if (status !== undefined && found === 'other') {
       connection.abandon(`${name} is not a file`);
       throw notRegular(`repository ${location}: ${name}`);
     }
-    if (status === undefined) await this.#explainAbsence(connection, { name, path, location });
+    if (status === undefined && kindOf((await looking)?.mode) === 'symlink')
+      throw noTarget(`repository ${location}: ${name}`, false);
     const handle = await opening;
     if (status !== undefined && found === 'file') this.#known.add(name);
     return handle;
-  }
-
-  /** @throws CorruptDataError if it is a symlink that leads nowhere */
-  async #explainAbsence(connection: SftpConnection, { name, path, location }: NamedPath): Promise<void> {
-    const status = await statusOf(connection, path);
-    if (kindOf(status?.mode) === 'symlink') throw noTarget(`repository ${location}: ${name}`, false);
   }
 }
 

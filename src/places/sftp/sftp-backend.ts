@@ -20,6 +20,8 @@ import type { OpenedFile } from './sftp-writer.ts';
 import { TemporaryFiles } from './temporary-files.ts';
 
 const READS_AT_ONCE = 16;
+/** While one pack becomes durable and gets its name, the next one is written. */
+const PACKS_AT_ONCE = 2;
 /** These requests are small: this number takes hardly longer than one. */
 const SIZES_AT_ONCE = 512;
 /** What needs space on the server. */
@@ -41,12 +43,15 @@ interface SftpPlace {
 export class SftpBackend extends FileSystemBackend {
   readonly location: string;
   override readsAtOnce: number = READS_AT_ONCE;
+  readonly packsAtOnce: number = PACKS_AT_ONCE;
   protected override readonly isFar: boolean = true;
   readonly #path: string;
   readonly #session: SftpSession;
   readonly #reading: SftpReading;
   readonly #naming: SftpNaming;
   readonly #temporary: TemporaryFiles;
+  /** Ends when the directories of a new repository exist. A lock in one of them may be asked for before. */
+  #preparing: Promise<void> | undefined;
   readonly #publishing: SftpPublishing;
 
   constructor({ location, command, path }: SftpPlace, retry: RetryOptions) {
@@ -81,9 +86,10 @@ export class SftpBackend extends FileSystemBackend {
   }
 
   override async prepare(names: readonly string[]): Promise<void> {
-    await this.#run('makeDirectory', '', async (connection) =>
+    this.#preparing = this.#run('makeDirectory', '', async (connection) =>
       directories.makeRepository(connection, this.#path, names),
     );
+    await this.#preparing;
   }
 
   async makeDirectory(name: string): Promise<void> {
@@ -140,12 +146,13 @@ export class SftpBackend extends FileSystemBackend {
     this.#reading.forget();
     const path = this.#pathOf(name);
     const opened = await this.#run('create', name, async (connection, isRepeated) => {
+      if (isRepeated || !calls.keepsOrder(connection)) await this.#preparing;
       // Names of new files and locks are random: if it exists now, the lost request has created it.
       const ifNew = isRepeated ? 0 : calls.OPEN_MODE.EXCL;
       const opening = openNew(connection, path, ifNew);
       if (next !== undefined && calls.keepsOrder(connection)) {
         const locksAsked = this.#reading.askBehindLock(connection, next);
-        if (next.willWrite === true) void locksAsked.then(() => this.#temporary.open(connection));
+        void locksAsked.then(() => this.#temporary.open(connection, next.newFiles ?? 0));
       }
       return { connection, handle: await opening };
     });

@@ -41,6 +41,8 @@ const LARGE_TRANSFER_BYTES = 255_000;
 const WHOLE_BYTES_MAX = 2 ** 31;
 /** Requests of one transfer that may be under way. With small requests, 4 MiB: enough for 100 MB/s at 40 ms. */
 const TRANSFERS_AT_ONCE = 128;
+/** All requests for a transfer of up to this size are sent before the first answer. */
+export const SENT_AT_ONCE_BYTES: number = TRANSFERS_AT_ONCE * TRANSFER_BYTES;
 
 export async function openFile(connection: SftpConnection, path: string, flags: number): Promise<Buffer> {
   return await connection.request<Buffer>((protocol, done) =>

@@ -12,6 +12,7 @@ import {
   syncHandle,
   unlessAbsent,
 } from './sftp-calls.ts';
+import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 
 const DIRECTORY_MODE = 0o700;
@@ -94,10 +95,7 @@ export class NotDirectoryError extends Error {}
 
 /** Creates a directory and those above it, and makes their names durable. Accepts what exists. */
 export async function makeDirectories(connection: SftpConnection, path: string): Promise<void> {
-  const make = async (): Promise<void> =>
-    connection.request<void>((protocol, done) =>
-      protocol.mkdir(path, { mode: DIRECTORY_MODE }, (error) => done(error, undefined)),
-    );
+  const make = async (): Promise<void> => makeOne(connection, path);
   const outer = outerOf(path);
   try {
     await make();
@@ -111,31 +109,62 @@ export async function makeDirectories(connection: SftpConnection, path: string):
       if (status?.isDirectory() !== true) throw status === undefined ? error : new NotDirectoryError();
     }
   }
-  await syncDirectory(connection, outer).catch((error: unknown) => {
-    // A directory of another user that is writable but not readable cannot be opened, and therefore not synced.
-    if (!hasStatus(error, STATUS.PERMISSION_DENIED)) throw error;
-  });
+  await syncDirectory(connection, outer).catch(unlessUnreadable);
+}
+
+/** A directory of another user that is writable but not readable cannot be opened, and therefore not synced. */
+function unlessUnreadable(error: unknown): void {
+  if (!hasStatus(error, STATUS.PERMISSION_DENIED)) throw error;
+}
+
+async function makeOne(connection: SftpConnection, path: string): Promise<void> {
+  await connection.request<void>((protocol, done) =>
+    protocol.mkdir(path, { mode: DIRECTORY_MODE }, (error) => done(error, undefined)),
+  );
 }
 
 const PACK_DIRECTORIES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** Creates the directories of a repository, with those of packs: to create one for a pack takes six waits. */
 export async function makeRepository(connection: SftpConnection, top: string, names: readonly string[]): Promise<void> {
-  await makeDirectories(connection, top);
   const packs = names.includes('packs') ? [PACK_DIRECTORIES.map((name) => `packs/${name}`)] : [];
   const paths = [names, ...packs].map((all) => all.map((name) => `${top}/${name}`));
-  // Where requests take effect in their order, the directories in a directory can be asked for with it.
-  for (const some of keepsOrder(connection) ? [paths.flat()] : paths) await makeAll(connection, some);
-  await syncAfter(connection, [top, ...packs.map(() => `${top}/packs`)], async () => undefined);
+  const synced = [top, ...packs.map(() => `${top}/packs`)];
+  if (keepsOrder(connection) && (await makeInOrder(connection, { top, paths: paths.flat(), synced }))) return;
+  await makeDirectories(connection, top);
+  for (const some of paths) await makeAll(connection, some);
+  await syncAfter(connection, synced, async () => undefined);
+}
+
+/**
+ * Where requests take effect in their order, a directory and those in it can be asked for at once. Returns false if they
+ * must be created step by step, because the directory above does not exist, or there is something already.
+ */
+async function makeInOrder(
+  connection: SftpConnection,
+  {
+    top,
+    paths,
+    synced,
+  }: { readonly top: string; readonly paths: readonly string[]; readonly synced: readonly string[] },
+): Promise<boolean> {
+  const [first, ...others] = [top, ...paths].map(async (path) => makeOne(connection, path));
+  const making = Promise.all(others);
+  // If others could be created in it, the first one is a directory that was there before.
+  const syncing = [
+    syncAfter(connection, synced, async () => making),
+    syncAfter(connection, [outerOf(top)], async () => making).catch(unlessUnreadable),
+  ];
+  const outcomes = await Promise.allSettled([...syncing, first]);
+  const failed = outcomes.slice(0, syncing.length).find((each) => each.status === 'rejected');
+  if (failed === undefined) return true;
+  if (failed.reason instanceof SftpStatusError) return false;
+  throw failed.reason;
 }
 
 /** Creates directories in those that exist, all at once. Accepts what exists. */
 async function makeAll(connection: SftpConnection, paths: readonly string[]): Promise<void> {
-  const making = paths.map(async (path) =>
-    connection.request<void>((protocol, done) =>
-      protocol.mkdir(path, { mode: DIRECTORY_MODE }, (error) => done(error, undefined)),
-    ),
-  );
+  const making = paths.map(async (path) => makeOne(connection, path));
   const outcomes = await Promise.allSettled(making);
   for (const [index, outcome] of outcomes.entries()) {
     // It has no number of its own if something exists already.

@@ -1,14 +1,12 @@
 import { bothOf } from '../../core/util/map-concurrently.ts';
 import { OPEN_MODE } from './sftp-calls.ts';
-import { closeHandle, openFile, sizeOfHandle, syncHandle, writeAt } from './sftp-calls.ts';
+import { SENT_AT_ONCE_BYTES, closeHandle, openFile, sizeOfHandle, syncHandle, writeAt } from './sftp-calls.ts';
 import type { FileWriter } from '../../core/backend/publication.ts';
 import { SftpStatusError } from './sftp-connection.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 
 /** How many bytes may be on their way before `append` waits: more than fits into a line of 1 Gbit/s and 60 ms. */
 const UNANSWERED_BYTES_MAX = 8 * 1024 * 1024;
-/** The requests for an append of up to this size are sent at once. */
-const SENT_AT_ONCE_BYTES = 32 * 1024;
 
 /** Bytes that are not durable yet, with their position in the file. */
 interface Piece {
@@ -55,6 +53,8 @@ export class SftpWriter implements FileWriter {
   readonly #unsent = new Set<Promise<void>>();
   #unansweredBytes = 0;
   #failure: { readonly error: unknown } | undefined;
+  /** Whether all bytes are durable. A second sync would be a wait. */
+  #isSynced = false;
   #isClosed = false;
 
   constructor(file: { readonly name: string; readonly path: string; readonly opened: OpenedFile }, step: Step) {
@@ -67,6 +67,7 @@ export class SftpWriter implements FileWriter {
   async append(bytes: Uint8Array): Promise<void> {
     if (bytes.length === 0) return;
     this.#assertNoFailure();
+    this.#isSynced = false;
     const piece = { offset: this.#appendedBytes, bytes: Buffer.from(bytes) };
     this.#pieces.push(piece);
     this.#appendedBytes += bytes.length;
@@ -88,6 +89,7 @@ export class SftpWriter implements FileWriter {
    * (draft-ietf-secsh-filexfer-02, section 6.1). On a new connection, everything is written again before the sync.
    */
   async sync(): Promise<void> {
+    if (this.#isSynced) return;
     await Promise.all(this.#unsent);
     const syncing = this.#step('sync', this.#name, async (connection) => {
       const handle = await this.#opened(connection);
@@ -128,6 +130,7 @@ export class SftpWriter implements FileWriter {
 
   #setDurable(): void {
     this.#durableBytes = this.#appendedBytes;
+    this.#isSynced = true;
     this.#pieces = [];
   }
 

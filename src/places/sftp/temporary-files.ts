@@ -5,9 +5,6 @@ import { OPEN_MODE, openFile } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 import { unlinkPath } from './sftp-rename.ts';
 
-/** A backup writes two packs at a time. */
-const AHEAD = 2;
-
 interface Opened {
   readonly name: string;
   readonly connection: SftpConnection;
@@ -36,7 +33,7 @@ export class TemporaryFiles {
     this.#pathOf = pathOf;
   }
 
-  open(connection: SftpConnection, count: number = AHEAD): void {
+  open(connection: SftpConnection, count: number): void {
     for (let opened = 0; opened < count; opened += 1) {
       const name = `tmp/${randomBytes(16).toString('hex')}`;
       // The caller then opens another file, and gets the error if there is one.

@@ -31,7 +31,7 @@ export function planeFilesOf(
     ...planesInRepository(async (use) => use(files)),
     writeNew: async (name, bytes) => {
       try {
-        await order.publishNew(name, bytes, assertLocked);
+        await order.publishFile(name, bytes, assertLocked, true);
         return true;
       } catch (error) {
         if (error instanceof BackendError && error.kind === 'exists') return false;

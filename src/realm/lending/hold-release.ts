@@ -86,7 +86,7 @@ async function unneededHolds({ context, repository }: RealmAccess): Promise<Read
   const unneeded = new Map<string, string[]>();
   const placed = await readPlacedHolds(repository);
   if (placed.size === 0) return unneeded;
-  const opened = await repository.openState();
+  const opened = await repository.openState({ listsPacks: true });
   if ((await findStaying(context, repository, opened)) !== undefined) return unneeded;
   const needed = knowsAllLoans(opened) ? await readNeeded(repository, opened) : undefined;
   if (needed === undefined) return unneeded;

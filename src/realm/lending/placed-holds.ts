@@ -28,7 +28,7 @@ function parseHoldName(name: string): { readonly domainId: string; readonly hold
 /** Notes, durably, that a hold is about to be placed, and the secret that will end it. Returns its id. */
 export async function noteHold({ order, assertLocked }: Place, domainId: string, secret: string): Promise<string> {
   const holdId = holdIdOf(secret);
-  await order.publishNew(holdName(domainId, holdId), Buffer.from(`${secret}\n`), assertLocked);
+  await order.publishFile(holdName(domainId, holdId), Buffer.from(`${secret}\n`), assertLocked, true);
   return holdId;
 }
 

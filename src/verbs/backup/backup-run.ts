@@ -44,6 +44,7 @@ import { describeSnapshot, summarize } from '../../core/saving/snapshot-manifest
 import type { SourcePlan } from '../../core/sources/source-plan.ts';
 import { announceTotals } from './source-scan.ts';
 import { TreeBuilder } from './tree-builder.ts';
+import { sureSaver } from '../../core/saving/sure-chunk-saver.ts';
 import { TreeSaver } from '../../core/saving/tree-saver.ts';
 
 export interface BackupRunOptions {
@@ -77,7 +78,7 @@ export interface StoredSources extends Predecessors {
   readonly attributes: AttributeSource;
 }
 
-/** One pass over the sources, from the first name to durable segments. */
+/** One pass over the sources, from the first name to durable packs and segments; the last of them may be under way. */
 export class BackupRun {
   readonly #given: BackupRunOptions;
 
@@ -91,26 +92,21 @@ export class BackupRun {
     const { startedAt } = this.#given;
     const { hasher, threads, work } = repository;
     const chunks = this.#chunkSaver();
+    const sure = options.stream === undefined ? chunks : sureSaver(chunks, opened);
     const tally = new BackupTally(context.progress);
     const pacer = new Pacer(context);
     const chunker = chunkerOf(repository);
     const filesAtOnce = options.readConcurrency;
     const chunkBytesMin = chunker.minSizeBytes;
     const ahead = new ReadAhead({ threads, hasher, chunkBytesMin, filesAtOnce, atOnce: work.atOnce });
-    const content = new ContentSaver({
-      chunker,
-      hasher,
-      chunks,
-      pacer,
-      tally,
-      splitter: splitterFor(repository, chunks),
-    });
+    const splitter = splitterFor(repository, sure);
+    const content = new ContentSaver({ chunker, hasher, chunks: sure, pacer, tally, splitter });
     const saver = new FileSaver({ ahead, threads, content });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));
     const hostname = options.hostname ?? systemHostname();
     const before = { hostname, plan, trees: parentTrees, nowMs: startedAt.getTime() };
     const { parent, newest } = await findPredecessors(repository, opened, before);
-    chunks.relyOn(parent?.usedIds ?? []);
+    chunks.packs.relyOn(parent?.usedIds ?? []);
     const moved = new MovedFiles();
     const removed = new RemovedEntries(parentTrees, pacer, moved);
     if (parent !== undefined) tally.moved = moved;
@@ -132,7 +128,7 @@ export class BackupRun {
       recorded: { withAccessTime: options.withAtime === true },
       attributes,
       continuation,
-      trees: new TreeSaver(hasher, chunks, removed),
+      trees: new TreeSaver(hasher, sure, removed),
       exclusion,
       ownRepository,
       tally,
@@ -144,7 +140,7 @@ export class BackupRun {
     try {
       const tree = await this.#storeTree(services, content, parent);
       assertAnythingRead(tally, problems);
-      await chunks.finish();
+      await chunks.finish(!this.#isCommittedNext(chunks));
       const isKnown = !parentTrees.isAnyUnreadable;
       const counts = { tally, removed: isKnown ? removed : undefined, filesMoved: isKnown ? moved.count() : undefined };
       return { snapshot: describe(tree), chunks, parent, newest, continuation, attributes, ...counts };
@@ -176,6 +172,13 @@ export class BackupRun {
     const trees = new ParentTrees(opened.reader, () => undefined);
     const entries = earlier && new ParentEntries(earlier, trees);
     return new ChangingFiles({ smallChunks, chunker, state: opened.state, earlier: entries, base: plan.base });
+  }
+
+  /** Whether nothing else is done before the commit, which waits for the last segment. Saves a wait for another machine. */
+  #isCommittedNext({ borrowedPacks }: RepositoryChunkSaver): boolean {
+    const { repository, options } = this.#given;
+    const isVerified = options.verifyReused !== undefined;
+    return repository.order.isFar && !isVerified && options.reliesOn === undefined && borrowedPacks.length === 0;
   }
 
   async #storeTree(

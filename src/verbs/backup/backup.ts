@@ -55,26 +55,26 @@ export async function backup(context: OperationContext, options: BackupOptions):
     const ownRepository = new OwnRepository({ repositoryId, place: context.backend.localDirectory, base: plan.base });
     const sources = { plan, exclusion, ownRepository, problems, onProblem };
     const given = { context, options, repository, startedAt, time, marks, ...sources };
-    // A stream cannot be read again.
-    const opened = await open(given, options.stream === undefined);
+    const opened = await open(given, false);
     const plannedCount = problems.length;
     try {
       return await saveOpened(given, opened);
     } catch (error) {
-      // Where packs were listed, it has vanished just now.
-      if (!(error instanceof PackGoneError) || opened.listing.arePacksListed) throw error;
+      // Where packs were listed, it has vanished just now. A stream cannot be read again.
+      const isFinal = opened.listing.arePacksListed || options.stream !== undefined;
+      if (!(error instanceof PackGoneError) || isFinal) throw error;
       // Those of files are found again.
       problems.length = plannedCount;
-      return await saveOpened(given, await open(given, false));
+      return await saveOpened(given, await open(given, true));
     }
   });
 }
 
 type Given = Omit<Parameters<typeof storeVerified>[0], 'opened'> & { readonly problems: SourceProblem[] };
 
-async function open({ context, options, repository }: Given, trustsSegments: boolean): Promise<OpenedState> {
+async function open({ context, options, repository }: Given, listsPacks: boolean): Promise<OpenedState> {
   beginPhase(context.progress, 'opening');
-  const opened = await repository.openState({ offlineIsAbsent: options.storesOffline, trustsSegments });
+  const opened = await repository.openState({ offlineIsAbsent: options.storesOffline, listsPacks });
   assertCondemnationsReadable(opened.listing.condemned);
   warnOfDamage(context, opened);
   return opened;
@@ -82,9 +82,21 @@ async function open({ context, options, repository }: Given, trustsSegments: boo
 
 /** @throws PackGoneError if a pack is gone on which the snapshot relies, after all else was stored */
 async function saveOpened(asked: Given, opened: OpenedState): Promise<BackupResult> {
-  const { context, options, repository, exclusion, ownRepository, problems } = asked;
   const given = { ...asked, opened };
   const stored = await storeVerified(given);
+  try {
+    return await saveStored(given, stored);
+  } finally {
+    // After a failure, too, nothing may be written once the lock is released.
+    await stored.chunks.indexing?.catch(() => undefined);
+  }
+}
+
+async function saveStored(
+  given: Given & { readonly opened: OpenedState },
+  stored: Awaited<ReturnType<typeof storeVerified>>,
+): Promise<BackupResult> {
+  const { context, options, repository, exclusion, ownRepository, problems, opened } = given;
   const { verified, snapshot, tally, chunks, parent, removed, filesMoved, continuation, attributes } = stored;
   warnOfSources(context, tally, ownRepository.skipped);
   warnOfOrder(given, stored);
@@ -113,6 +125,7 @@ async function saveOpened(asked: Given, opened: OpenedState): Promise<BackupResu
   // It may have been deleted: meanwhile, or before, if the listing lags behind. A listing must not decide that.
   const isUnchanged = options.skipIfUnchanged === true && parent?.wholeTree === snapshot.tree;
   if (isUnchanged && (await repository.files.exists(snapshotName(parent.id)))) {
+    await chunks.indexing;
     await continuation.end(repository).catch(unlessBackendError);
     keepState(repository, opened);
     return { ...result, snapshotId: undefined };

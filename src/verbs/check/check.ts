@@ -28,6 +28,7 @@ import { assertCountable, selectSnapshots } from '../../core/snapshots/select-sn
 import type { PackReport } from '../../core/store/pack-report.ts';
 import { areBeyondRepair, findUnindexedPacks, hasUnindexed, lostSegments, lostSnapshots } from './lost-files.ts';
 import { findMetadataProblems } from './metadata-problems.ts';
+import { bothOf } from '../../core/util/map-concurrently.ts';
 
 export type { CheckOptions } from './check-options.ts';
 export type { AffectedPath, Disagreement, Finding, Impact } from '../../core/session/findings.ts';
@@ -137,10 +138,12 @@ async function checkAll(run: CheckRun): Promise<Checked> {
   const reports = await packs.verify([...survey.packs.values(), ...unindexed.packs]);
   // Of a part of the packs: what other domains keep is in none of them.
   const member = await extensionOf(repository)?.check(context, repository, opened, readData === true);
-  const foreignNames = await repository.files.foreignNames(opened.listing);
   const sizes = new FileSizeCheck();
   const { listing: listed } = opened;
-  const recounted = await repository.openState({ ignoreCheckpoints: true, listing: listed, onTree: sizes.onTree });
+  const [recounted, foreignNames] = await bothOf(
+    repository.openState({ ignoreCheckpoints: true, listing: listed, onTree: sizes.onTree }),
+    repository.files.foreignNames(listed),
+  );
   const findings = [
     ...survey.findings,
     ...unindexed.findings,
@@ -206,7 +209,7 @@ async function checkSelection(
   choice: Required<Pick<CheckOptions, 'selectors' | 'filter'>>,
 ): Promise<Checked> {
   const sizes = new FileSizeCheck();
-  const opened = await repository.openState({ onTree: sizes.onTree });
+  const opened = await repository.openState({ listsPacks: true, onTree: sizes.onTree });
   const selected = selectSnapshots(context, await repository.files.readSnapshots(), choice);
   assertCountable(choice.selectors, opened.damage.lostSnapshots);
   const survey = await surveyRepository(repository, opened.listing, isDamage);

@@ -2,7 +2,7 @@ import type { CopySides } from './open-copier.ts';
 import type { CopiedSnapshot } from './copy-commits.ts';
 import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { ReadSnapshots } from '../../core/repository/read-snapshots.ts';
-import { ReusedChunks } from '../../core/saving/backup-tally.ts';
+import type { ReusedChunks } from '../../core/saving/backup-tally.ts';
 import { ChunkQueue } from '../../core/saving/chunk-queue.ts';
 import { damageWarner } from '../../core/saving/problems.ts';
 import { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
@@ -33,14 +33,6 @@ interface CopyRunOptions extends CopySides {
   readonly onSnapshot: ((copied: CopiedSnapshot) => void) | undefined;
 }
 
-interface CopyRunResult {
-  readonly snapshots: readonly CopiedSnapshot[];
-  readonly storedBytes: number;
-  readonly reused: ReusedChunks;
-  readonly isExact: boolean;
-  readonly problems: readonly CopyProblem[];
-}
-
 /** At most this many snapshots are committed together. */
 const PENDING_MAX = 64;
 
@@ -52,9 +44,10 @@ export class CopyRun {
   readonly #services: CopierServices;
   readonly #copies: CopiesThere;
   readonly #commits: CopyCommits;
-  readonly #isExact: boolean;
-  readonly #snapshots: CopiedSnapshot[] = [];
-  readonly #problems: CopyProblem[] = [];
+  /** As in the result of a copy. */
+  readonly isExact: boolean;
+  readonly snapshots: CopiedSnapshot[] = [];
+  readonly problems: CopyProblem[] = [];
 
   constructor(given: CopyRunOptions) {
     const { context, there, source, destination, from, to, all, dryRun } = given;
@@ -86,10 +79,23 @@ export class CopyRun {
       originals: new Map(all.listings.map((listing) => [listing.id, originalIdOf(listing)])),
       onSnapshot: (copied) => this.#done(copied),
     });
-    this.#isExact = haveSameIds(source, destination) && haveSameChunker(source, destination);
+    this.isExact = haveSameIds(source, destination) && haveSameChunker(source, destination);
   }
 
-  async run({ snapshots, problems }: SelectedSnapshots): Promise<CopyRunResult> {
+  get storedBytes(): number {
+    return this.#chunks.counts.dataAddedPacked;
+  }
+
+  get reused(): ReusedChunks {
+    return this.#chunks.reused;
+  }
+
+  /** Ids of the snapshots that are there now, or were reported. */
+  get doneIds(): readonly string[] {
+    return [...this.snapshots.map(({ id }) => id), ...this.problems.map(({ snapshotId }) => snapshotId)];
+  }
+
+  async run({ snapshots, problems }: SelectedSnapshots): Promise<void> {
     const { context, there, destination, from, to, all, dryRun } = this.#given;
     for (const problem of problems) this.#report(problem);
     await this.#copies.refresh();
@@ -111,16 +117,9 @@ export class CopyRun {
       await this.#chunks.abandon().catch(() => undefined);
       throw error;
     }
-    const madeCount = dryRun ? 0 : this.#snapshots.filter(({ added }) => added !== undefined).length;
+    const madeCount = dryRun ? 0 : this.snapshots.filter(({ added }) => added !== undefined).length;
     const opened = { context: there, repository: destination, opened: to };
     if (madeCount > 0) await refreshCheckpoint(opened, this.#chunks, madeCount);
-    return {
-      snapshots: this.#snapshots,
-      storedBytes: this.#chunks.counts.dataAddedPacked,
-      reused: this.#chunks.reused,
-      isExact: this.#isExact,
-      problems: this.#problems,
-    };
   }
 
   async #announceTotals(copier: SnapshotCopier, missing: readonly SourceSnapshot[]): Promise<void> {
@@ -135,7 +134,7 @@ export class CopyRun {
   }
 
   #newEstimate(copier: SnapshotCopier): CopyEstimate {
-    return new CopyEstimate(this.#services, copier, (treeId) => this.#isExact && this.#chunks.has(treeId, 0));
+    return new CopyEstimate(this.#services, copier, (treeId) => this.isExact && this.#chunks.has(treeId, 0));
   }
 
   async #predictAll(copier: SnapshotCopier, snapshots: readonly SourceSnapshot[]): Promise<void> {
@@ -197,14 +196,14 @@ export class CopyRun {
 
   #done(copied: CopiedSnapshot): void {
     const { context, onSnapshot } = this.#given;
-    this.#snapshots.push(copied);
+    this.snapshots.push(copied);
     if (context.progress !== undefined && copied.added !== undefined) context.progress.filesDone += 1;
     onSnapshot?.(copied);
   }
 
   #report(problem: CopyProblem): void {
     const { progress, onNotice } = this.#given.context;
-    this.#problems.push(problem);
+    this.problems.push(problem);
     if (progress !== undefined) progress.errorCount += 1;
     onNotice?.({ kind: 'copy-problem', ...problem });
   }

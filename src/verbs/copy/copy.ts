@@ -8,9 +8,10 @@ import {
 } from '../../core/errors.ts';
 import { NotEncryptedError } from '../../core/session/unlock.ts';
 import { assertCondemnationsReadable } from '../../core/repository/condemned.ts';
+import type { OpenedState } from '../../core/repository/opened-state.ts';
 import type { Repository } from '../../core/repository/repository.ts';
 import type { ReusedChunks } from '../../core/saving/backup-tally.ts';
-import { unreliablePackIds } from '../../core/saving/relied-packs.ts';
+import { PackGoneError, unreliablePackIds } from '../../core/saving/relied-packs.ts';
 import { warnOfDamage } from '../../core/saving/problems.ts';
 import { contextAt } from '../../core/session/context.ts';
 import { withRepository } from '../../core/session/session.ts';
@@ -20,7 +21,7 @@ import { CopyRun } from './copy-run.ts';
 import type { CopySides } from './open-copier.ts';
 import type { CopiedSnapshot } from './copy-commits.ts';
 import { selectForCopy } from './select-for-copy.ts';
-import type { CopySelection } from './select-for-copy.ts';
+import type { CopySelection, SelectedSnapshots } from './select-for-copy.ts';
 import { FILTER_KINDS } from '../../core/snapshots/snapshot-filter.ts';
 import type { CopyProblem } from '../../core/session/notices.ts';
 
@@ -90,14 +91,39 @@ async function copyBetween(sides: OpenedSides, options: CopyOptions): Promise<Co
   beginPhase(context.progress, 'opening');
   const all = await source.files.readSnapshots();
   const from = await source.openState();
-  const to = await destination.openState();
-  assertCondemnationsReadable(to.listing.condemned);
-  warnOfDamage(there, to);
-  const unreliable = await unreliablePackIds(there, destination, to);
-  const selected = selectForCopy(context, from, all, options);
   const { dryRun = false, onSnapshot } = options;
-  const done = await new CopyRun({ ...sides, from, to, unreliable, all, dryRun, onSnapshot }).run(selected);
-  return { dryRun, destination: there.backend.location, ...done };
+  const runs: CopyRun[] = [];
+  const copy = async (to: OpenedState, selected: SelectedSnapshots): Promise<void> => {
+    const unreliable = await unreliablePackIds(there, destination, to);
+    const run = new CopyRun({ ...sides, from, to, unreliable, all, dryRun, onSnapshot });
+    runs.push(run);
+    await run.run(selected);
+  };
+  const to = await openDestination(sides);
+  const selected = selectForCopy(context, from, all, options);
+  await copy(to, selected).catch(async (error: unknown) => {
+    // Where packs were listed, it has vanished just now.
+    if (!(error instanceof PackGoneError) || to.listing.arePacksListed) throw error;
+    const done = new Set(runs.flatMap((run) => [...run.doneIds]));
+    const snapshots = selected.snapshots.filter(({ id }) => !done.has(id));
+    await copy(await openDestination(sides, true), { snapshots, problems: [] });
+  });
+  return {
+    dryRun,
+    destination: there.backend.location,
+    snapshots: runs.flatMap((run) => run.snapshots),
+    storedBytes: runs.reduce((sum, run) => sum + run.storedBytes, 0),
+    reused: runs.at(-1)!.reused,
+    isExact: runs.at(-1)!.isExact,
+    problems: runs.flatMap((run) => run.problems),
+  };
+}
+
+async function openDestination({ there, destination }: OpenedSides, listsPacks = false): Promise<OpenedState> {
+  const opened = await destination.openState({ listsPacks });
+  assertCondemnationsReadable(opened.listing.condemned);
+  warnOfDamage(there, opened);
+  return opened;
 }
 
 /** The places may differ if one is a symlink, and a copy of the files of a repository is the same repository. */

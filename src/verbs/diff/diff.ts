@@ -81,7 +81,7 @@ export async function diffSnapshots(context: OperationContext, options: DiffOpti
   assertArguments<DiffOptions>(context, options, { ...own, ...EXCLUSION_KINDS });
   return await withRepository(context, 'read', async (repository) => {
     const found = await repository.files.readSnapshots();
-    const opened = await repository.openState({ trustsSegments: true });
+    const opened = await repository.openState();
     beginPhase(context.progress, 'comparing');
     return await new DiffOperation({ context, options, repository, found, opened }).run();
   });

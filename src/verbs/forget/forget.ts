@@ -110,7 +110,8 @@ export async function forgetByPolicy(context: OperationContext, options: ForgetO
   const { size, ...done } = await withRepository(waitingContext(context), access, async (repository) => {
     const snapshots = await repository.files.readSnapshots({ isExact: true });
     assertAllReadable(snapshots);
-    const opened = await repository.openState();
+    const listsPacks = options.keepSizeBytes !== undefined;
+    const opened = await repository.openState({ listsPacks, isOrdered: true });
     assertCountable(['latest'], opened.damage.lostSnapshots);
     // Other domains rely on holds, which are no backups.
     const backups = snapshots.listings.filter(({ snapshot }) => snapshot.hold === undefined);

@@ -13,7 +13,7 @@ export function defineHave(program: Command, runner: CommandRunner): void {
   program
     .command('have')
     .description(
-      'Say whether the content of files is in the repository. Their names do not matter. Lists the files whose content is not there. The command reads the files, but not the stored data: `ldm check --read-data` verifies that.',
+      'Say whether the content of files is in the repository. Their names do not matter. Lists the files whose content is not there. The command reads the files, and lists what is stored, but does not read it: `ldm check --read-data` verifies that.',
     )
     .argument('<paths...>', 'files, and directories with everything in them')
     .option('--present', 'list the files whose content is in the repository instead')

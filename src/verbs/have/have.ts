@@ -48,7 +48,7 @@ export async function findContent(
   assertArguments<HaveOptions>(context, options, { paths: 'paths!' });
   assertArgument('onFile', onFile, 'call!');
   return await withRepository(context, 'read', async (repository) => {
-    const { state } = await repository.openState();
+    const { state } = await repository.openState({ listsPacks: true });
     beginPhase(context.progress, 'comparing');
     const isThere = (id: Uint8Array): boolean => isUsed(state, id);
     const search = new ContentSearch(context, { isThere, cutter: new FileCutter(repository), onFile });

@@ -48,7 +48,7 @@ export async function findHistory(context: OperationContext, options: HistoryOpt
       context.onNotice?.({ kind: 'manifest-damaged', snapshotId, reason });
     const listings = found.listings.filter(({ snapshot }) => matchesFilter(snapshot, options.filter ?? {}));
     if (listings.length === 0 && found.listings.length > 0) throw noSnapshots(found.listings, options.filter ?? {});
-    const { reader } = await repository.openState({ trustsSegments: true });
+    const { reader } = await repository.openState();
     beginPhase(context.progress, 'searching');
     for (const sought of pathsToSeek(byteStringOf(options.path))) {
       const search = new PathVersions(context, reader, sought, options);

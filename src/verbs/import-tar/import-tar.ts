@@ -22,6 +22,7 @@ import { RemovedEntries } from '../../core/saving/removed-entries.ts';
 import { offlinePackIds, unreliablePackIds } from '../../core/saving/relied-packs.ts';
 import { RepositoryChunkSaver } from '../../core/saving/repository-chunk-saver.ts';
 import { describeSnapshot, snapshotTime, summarize } from '../../core/saving/snapshot-manifest.ts';
+import { sureSaver } from '../../core/saving/sure-chunk-saver.ts';
 import { TreeSaver } from '../../core/saving/tree-saver.ts';
 import type { BackupResult } from '../../core/saving/backup-result.ts';
 import { refreshCheckpoint } from '../../core/saving/checkpointing.ts';
@@ -153,9 +154,10 @@ async function storeArchive({
     offlinePackIds: offlinePackIds(opened),
     progress,
   });
+  const sure = sureSaver(chunks, opened);
   const pacer = new Pacer(context);
   const reading = new BackupTally(progress);
-  const content = new ContentSaver({ chunker: chunkerOf(repository), hasher, chunks, pacer, tally: reading });
+  const content = new ContentSaver({ chunker: chunkerOf(repository), hasher, chunks: sure, pacer, tally: reading });
   const base = componentsOf(absolutePath(byteStringOf(options.base ?? ROOT), ROOT));
   const onFile = (): void => {
     if (progress !== undefined) progress.filesDone += 1;
@@ -182,7 +184,7 @@ async function storeArchive({
     const tally = new BackupTally(undefined);
     const trees = new TreeSaver(
       hasher,
-      chunks,
+      sure,
       new RemovedEntries(new ParentTrees(opened.reader, () => undefined), pacer),
     );
     const services = { tree, trees, tally, pacer, timeMs: Date.parse(time) };

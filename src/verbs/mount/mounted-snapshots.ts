@@ -74,7 +74,7 @@ export class MountedSnapshots {
   ): Promise<MountedSnapshots> {
     repository.shareBlocks(CACHE_BYTES);
     const { listings, copied, damaged } = await repository.files.readSnapshots();
-    const opened = await repository.openState({ trustsSegments: true });
+    const opened = await repository.openState();
     const found = { opened, listings, damaged: new Map([...copied, ...damaged]) };
     const { filter = {}, templates = [] } = options;
     return new MountedSnapshots(repository, { ...options, filter, templates, ...found });
@@ -162,7 +162,7 @@ export class MountedSnapshots {
   async #update(id: string): Promise<void> {
     if (this.#opened.state.snapshots.has(id)) return void this.#foldedIds.add(id);
     this.#opening ??= this.#repository
-      .openState({ from: this.#opened, trustsSegments: true })
+      .openState({ from: this.#opened })
       .then((opened) => void (this.#opened = opened))
       .finally(() => (this.#opening = undefined));
     await this.#opening;

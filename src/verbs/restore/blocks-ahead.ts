@@ -5,8 +5,8 @@ import type { BegunBlock } from '../../core/store/pack-reader.ts';
 import type { PlannedBlocks } from './restore-plan.ts';
 import { blockKeyOf } from './restore-plan.ts';
 
-/** Memory for stored blocks that are asked for, or wait to be decompressed: at 100 Mbit/s, what arrives in 2 seconds. */
-export const AHEAD_BYTES_MAX: number = 24 * 1024 * 1024;
+/** Memory for stored blocks that are asked for, or wait to be decompressed: at 100 Mbit/s, what arrives in 1 second. */
+export const AHEAD_BYTES_MAX: number = 12 * 1024 * 1024;
 /** As long as less of a block is needed, only a part of it may have to be read. */
 const NEEDED_SHARE = 1 / 2;
 

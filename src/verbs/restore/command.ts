@@ -100,10 +100,10 @@ function addOptions(command: Command): Command {
 export function defineRestore(program: Command, runner: CommandRunner): void {
   addOptions(program.command('restore')).action(
     runner.inSession(async (session, selector: string, flags: RestoreFlags) => {
-      const [{ restore }, { createRestoreList, reportRestore, exitCodeOfRestore }] = await Promise.all([
-        import('./restore.ts'),
-        import('./report.ts'),
-      ]);
+      const [{ restore }, { createRestoreList, reportRestore, exitCodeOfRestore }, { limitMalloc }] = await Promise.all(
+        [import('./restore.ts'), import('./report.ts'), import('../../console/heap-limits.ts')],
+      );
+      limitMalloc();
       const { overwrite, original, owner, ownerByName, xattr, includeXattr, excludeXattr } = flags;
       const { sparse, dryRun, verify, delete: deletes } = flags;
       const included = await readPatterns(flags, 'include');

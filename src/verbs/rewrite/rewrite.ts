@@ -85,7 +85,7 @@ export async function rewriteSnapshots(context: OperationContext, options: Rewri
     const selected = selectSnapshots(context, found, options);
     assertNoHold(selected);
     if (forgotten) assertUnprotected(selected);
-    const opened = await repository.openState();
+    const opened = await repository.openState({ listsPacks: false });
     assertCountable(options.selectors, opened.damage.lostSnapshots);
     assertCondemnationsReadable(opened.listing.condemned);
     if (opened.needsCondemned) throw new RefusedError(INTERRUPTED, { advice: { code: 'repair-and-repeat' } });

@@ -1,5 +1,5 @@
 import { findRepository } from '../../core/creating/init.ts';
-import { assertNoRepository } from '../../core/repository/create-repository.ts';
+import { assertNoRepository } from '../../core/repository/vacant-place.ts';
 import { withRepository } from '../../core/session/session.ts';
 import type { PasswordSource } from '../../core/session/unlock.ts';
 import { Places } from '../../console/settings/places.ts';

@@ -43,7 +43,7 @@ export async function listSnapshots(
     const found = await repository.files.readSnapshots({ deleted });
     const matching = matchingListings(context, options, found);
     if (!cost) return matching;
-    const opened = await repository.openState({ trustsSegments: true });
+    const opened = await repository.openState();
     const measured: ListedSnapshot[] = [];
     for (const listing of matching) {
       const isCounted = opened.state.snapshots.has(listing.id);
@@ -77,7 +77,7 @@ export async function showSnapshot(
   return await withRepository(context, 'read', async (repository) => {
     const snapshots = await repository.files.readSnapshots();
     const listing = selectSnapshot(context, snapshots, selector, { filter });
-    const opened = await repository.openState({ trustsSegments: true });
+    const opened = await repository.openState();
     assertCountable([selector], opened.damage.lostSnapshots);
     const { parent } = listing.snapshot;
     const isParentPresent = snapshots.listings.some(({ id }) => id === parent);

@@ -97,7 +97,7 @@ export async function collectStats(context: OperationContext, options: StatsOpti
   assertArguments<StatsOptions>(context, options, { byFile: 'flag' });
   const { byFile = false } = options;
   return await withRepository(context, 'read', async (repository) => {
-    const opened = await repository.openState();
+    const opened = await repository.openState({ listsPacks: true });
     const { state, listing } = opened;
     const { realmId } = repository.config;
     const present = readPresent(state, repository.files);

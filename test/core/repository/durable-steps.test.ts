@@ -81,8 +81,8 @@ const STEPS: readonly Step[] = [
     refused: [['keys/a']],
   },
   {
-    name: 'publishNew',
-    run: async (order, verify) => order.publishNew('keys/a', BYTES, verify),
+    name: 'publishFile, as a new one',
+    run: async (order, verify) => order.publishFile('keys/a', BYTES, verify, true),
     after: ['keys/a'],
     refused: [[]],
   },
@@ -94,6 +94,13 @@ const STEPS: readonly Step[] = [
     refused: [['packs/a', 'packs/b']],
     // Several are removed at once there.
     farRefused: [],
+  },
+  {
+    name: 'removeInTurn',
+    before: ['index/a', 'packs/a'],
+    run: async (order, verify) => order.removeInTurn([['index/a'], [], ['packs/a']], verify),
+    after: [],
+    refused: [['index/a', 'packs/a'], ['packs/a']],
   },
   {
     name: 'quarantine',

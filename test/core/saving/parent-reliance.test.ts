@@ -106,7 +106,10 @@ test('a stream is stored although the pack with its content was lost, and proble
   const lose = (): void => packsIn(store).forEach((key) => store.objects.delete(key));
   lose();
   const stream = { path: 'dump', content: Readable.from([contentOf(0)]) };
+  const requests: string[] = [];
+  store.onRequest = (request, isDone) => void (isDone || requests.push(request));
   const streamed = await backup(context(), { sources: [], cwd: '/', stream });
+  expect(requests).not.toContain('list packs/');
   expect(streamed.summary.totalBytesProcessed).toBe(1000);
   expect(packsIn(store)).not.toEqual([]);
   lose();

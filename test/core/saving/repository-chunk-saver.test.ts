@@ -137,6 +137,6 @@ test.each(['the lock', 'a pack'])('no segment lists new packs once %s is gone', 
     await backend.remove(name!);
     await chunks.finish();
   });
-  await expect(saved).rejects.toThrow(gone === 'a pack' ? 'disappeared meanwhile' : 'lock');
+  await expect(saved).rejects.toThrow(gone === 'a pack' ? 'is gone' : 'lock');
   expect(filesIn(backend, 'index')).toEqual([]);
 });

@@ -57,3 +57,13 @@ test('the size of full blocks is learnt, whether they are smaller or larger, and
     for (const ratio of ratiosOf(estimate, block)) expect(Math.abs(ratio - 1)).toBeLessThan(0.1);
   }
 });
+
+test('a few small blocks do not make the next full one look smaller', () => {
+  const estimate = new BlockSizeEstimate(0);
+  for (let count = 0; count < 20; count += 1) estimate.learn(100_000, 50);
+  const block = blockOf(
+    Array.from({ length: 64 }, () => (4 * MIB) / 64),
+    1_400_000,
+  );
+  for (const ratio of ratiosOf(estimate, block)) expect(ratio).toBeGreaterThanOrEqual(1);
+});

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { BufferPool } from '../../../src/core/store/buffer-pool.ts';
+import { createPrng } from '../../support/prng.ts';
 
 function makePool(): BufferPool {
   return new BufferPool({ sizeBytesMin: 100 });
@@ -60,4 +61,42 @@ test('the free buffers of another pool are used in pieces, each by one holder', 
   expect(pieces.map((piece) => piece[199])).toEqual([1, 2]);
   const more = [pool.take(200), other.take(400)].map(({ buffer }) => buffer);
   expect(more.every((memory) => memory !== long.buffer && memory !== held.buffer)).toBe(true);
+});
+
+test('buffers of all sizes share the same memory, and no two holders ever do', () => {
+  const pool = new BufferPool({ sizeBytesMin: 100, splitBytes: 800 });
+  const memories = new Set<ArrayBufferLike>();
+  const held: { readonly buffer: Buffer; readonly mark: number }[] = [];
+  const prng = createPrng(39);
+  for (let mark = 0; mark < 4000; mark += 1) {
+    const sizeBytes = 100 * 2 ** prng.int(4);
+    const buffer = pool.take(sizeBytes - 1);
+    expect(buffer.length).toBe(sizeBytes);
+    buffer.fill(mark % 251);
+    memories.add(buffer.buffer);
+    held.push({ buffer, mark: mark % 251 });
+    while (held.length > 8) {
+      const [given] = held.splice(prng.int(held.length), 1);
+      expect(given!.buffer.every((byte) => byte === given!.mark)).toBe(true);
+      pool.give(given!.buffer);
+    }
+  }
+  // One for each holder would be enough if all were of the largest size.
+  expect(memories.size).toBeLessThanOrEqual(9);
+});
+
+test('halves of which both are free are joined again', () => {
+  const pool = new BufferPool({ sizeBytesMin: 100, splitBytes: 800 });
+  const parts = Array.from({ length: 8 }, () => pool.take(100));
+  expect(new Set(parts.map(({ buffer }) => buffer)).size).toBe(1);
+  for (const index of [3, 0, 7, 1, 2, 5, 4, 6]) pool.give(parts[index]!);
+  expect(pool.take(800).buffer).toBe(parts[0]!.buffer);
+});
+
+test('a buffer that is longer than what is split has memory of its own', () => {
+  const pool = new BufferPool({ sizeBytesMin: 100, splitBytes: 200 });
+  const long = pool.take(300);
+  expect(long.buffer.byteLength).toBe(400);
+  pool.give(long);
+  expect(pool.take(400)).toBe(long);
 });

@@ -42,7 +42,7 @@ export const bugs = [
   {
     id: 'SM4',
     file: 'core/saving/chunk-splitter.ts',
-    find: "(isStored || splitting === 'known') && !this.#hasBeginning(bytes)",
+    find: "(isStored || splitting === 'known') && !(await this.#hasBeginning(bytes))",
     replace: "isStored || splitting === 'known'",
     tests: ['verbs/backup/small-chunks'],
     note: 'a file under another name is stored again',
@@ -50,7 +50,7 @@ export const bugs = [
   {
     id: 'SM5',
     file: 'core/saving/chunk-splitter.ts',
-    find: '(isStored && !parts.every(({ id }) => this.#has(id)))',
+    find: '(isStored && !(await this.#hasAll(parts)))',
     replace: 'false',
     tests: ['verbs/backup/small-chunks'],
     note: 'what is stored in large chunks is stored again in small ones',

@@ -60,8 +60,8 @@ export const bugs = [
   {
     id: 'S9',
     file: 'places/objects/probe.ts',
-    find: 'if (isReplaced || !ONE.equals(await this.#read())) {',
-    replace: 'if (isReplaced) {',
+    find: 'if (!isReplaced && ONE.equals(await this.#read())) return undefined;',
+    replace: 'if (!isReplaced) return undefined;',
     tests: ['places/objects/store-probe'],
     note: 'a server is accepted that replaces a file and says that it did not',
   },

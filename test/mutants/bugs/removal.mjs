@@ -109,8 +109,8 @@ export const bugs = [
   {
     id: 'D13',
     file: 'core/saving/checkpointing.ts',
-    find: 'if (!now.damage.isWhole || (await hasInvented(repository, now))) return;',
-    replace: 'if (!now.damage.isWhole) return;',
+    find: "if (isInvented) throw new RefusedError('the checkpoint would have what does not exist');",
+    replace: '',
     tests: ['core/saving/old-listings-in-checkpoints'],
     note: 'a checkpoint has what an old listing still had, which looks lost from then on',
   },
@@ -173,8 +173,8 @@ export const bugs = [
   {
     id: 'D21',
     file: 'core/removing/full-disk.ts',
-    find: 'return lastCheckpoint !== undefined && (await files.exists(lastCheckpoint));',
-    replace: 'return lastCheckpoint === null;',
+    find: '  if (lastCheckpoint !== undefined && (await files.exists(lastCheckpoint))) return true;\n',
+    replace: '  if (lastCheckpoint === null) return true;\n',
     tests: ['core/saving/old-listings-in-checkpoints'],
     note: 'a compaction writes a second checkpoint, as the oldest one, where its own is not listed yet',
   },

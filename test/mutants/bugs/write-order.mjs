@@ -138,19 +138,11 @@ export const bugs = [
   {
     id: 'WO16',
     file: 'core/removing/compaction.ts',
-    find: `    await removal.removeFiles();
-    await order.remove(
-      listing.deletedIds.map((id) => deletedName(id)),
-      assertLocked,
-    );
+    find: `    await removal.removeFiles({ records, copies: this.#copiesGivenUp(), after });
     const [temporary] = await bothOf(files.list('tmp'), removal.end(this.#earlier?.ids));
 `,
     replace: `    const [temporary] = await bothOf(files.list('tmp'), removal.end(this.#earlier?.ids));
-    await removal.removeFiles();
-    await order.remove(
-      listing.deletedIds.map((id) => deletedName(id)),
-      assertLocked,
-    );
+    await removal.removeFiles({ records, copies: this.#copiesGivenUp(), after });
 `,
     tests: ['integration/woken-compaction', 'integration/removal-order'],
     note: 'a compaction that slept removes what a backup found meanwhile, which no condemnation lists any more',
@@ -175,5 +167,21 @@ export const bugs = [
     replace: '      areThere = true;',
     tests: ['core/saving/parent-reliance'],
     note: 'a backup relies on a parent that is gone, with its packs',
+  },
+  {
+    id: 'WO61',
+    file: 'core/saving/commit-snapshots.ts',
+    find: 'await bothOf(chunks.indexing, repository.assertLocked());',
+    replace: 'await repository.assertLocked();',
+    tests: ['core/saving/last-segment'],
+    note: 'a snapshot is committed before the last segment that lists its chunks',
+  },
+  {
+    id: 'WO62',
+    file: 'core/saving/commit-snapshots.ts',
+    find: 'await bothOf(chunks.indexing, repository.assertLocked());',
+    replace: 'await chunks.indexing;',
+    tests: ['core/saving/last-segment'],
+    note: 'a snapshot is committed although the lock went while the last segment was published',
   },
 ];

@@ -103,8 +103,8 @@ export const bugs = [
   {
     id: 'WO28',
     file: 'core/repository/staging.ts',
-    find: '  return await orDiscard(file, async () => file.flush());',
-    replace: '  return file;',
+    find: '  await orDiscard(file, async () => file.flush());\n',
+    replace: '',
     tests: STEPS,
     note: 'a full disk shows only when the condemnation gets its name, after everything was copied',
   },
@@ -137,11 +137,9 @@ export const bugs = [
   },
   {
     id: 'WO32',
-    file: ORDER,
-    find: `    await removeAll(this.#backend, names, verify);
-    await this.#backend.barrier();
-`,
-    replace: '    await removeAll(this.#backend, names, verify);\n',
+    file: 'core/repository/moves.ts',
+    find: '    await bothOf(backend.barrier(), isSure ? verify!() : Promise.resolve());\n',
+    replace: '    if (isSure) await verify!();\n',
     tests: STEPS,
     note: 'segments come back after their packs were removed',
   },
@@ -184,11 +182,18 @@ export const bugs = [
   {
     id: 'WO36',
     file: 'core/repository/moves.ts',
-    find: `    await verify?.();
-    await backend.remove(name);`,
-    replace: '    await backend.remove(name);',
+    find: '    if (!isVerified || index >= backend.readsAtOnce) await verify?.();\n',
+    replace: '',
     tests: STEPS,
     note: 'a removal goes on without its lock',
+  },
+  {
+    id: 'WO42',
+    file: 'core/repository/moves.ts',
+    find: 'await bothOf(backend.barrier(), isSure ? verify!() : Promise.resolve());',
+    replace: 'await backend.barrier();',
+    tests: STEPS,
+    note: 'on another machine, a removal goes on with its next group without its lock',
   },
   {
     id: 'WO37',

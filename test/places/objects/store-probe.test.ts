@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { ObjectBackend } from '../../../src/places/objects/object-backend.ts';
 import type { ObjectStatus, PutOptions, StoredObject } from '../../../src/places/objects/object-store.ts';
@@ -6,10 +6,10 @@ import { MemoryStore, failure } from '../../support/memory-store.ts';
 
 async function prepare(store: MemoryStore, isSingleWriter = false): Promise<void> {
   const backend = new ObjectBackend('memory:', store, { retryForMs: 1000, firstWaitMs: 2 });
-  onTestFinished(async () => backend.close());
   try {
     await backend.prepare([], isSingleWriter);
   } finally {
+    await backend.close();
     expect([...store.objects.keys()]).toEqual([]);
   }
 }
@@ -83,9 +83,10 @@ describe('the probe of a store', () => {
     await prepare(new MemoryStore());
     const store = new MemoryStore();
     let count = 0;
-    store.onRequest = (_request, isDone) => {
+    store.onRequest = (request, isDone) => {
       count += 1;
-      if (!isDone && count % 7 === 0) throw failure('transient');
+      // The last removal is tried once: nothing relies on it.
+      if (!isDone && count % 7 === 0 && !request.startsWith('remove')) throw failure('transient');
     };
     await prepare(store);
     expect(count).toBeGreaterThan(20);

@@ -29,16 +29,16 @@ it('a repository that is far away is opened, extended and read with few waits', 
   const source = join(directory, 'source');
   // So many that one more snapshot is no reason for a checkpoint.
   for (let index = 0; index < 60; index += 1) writeFileSync(join(source, `${index}`), createPrng(index).bytes(300));
-  await run(['init'], { env });
+  expect(await waitsOf('init'), 'init').toBeLessThanOrEqual(13);
   await letSettle(join(source, 'a.txt'));
-  await waitsOf('backup', source);
   // A wait more may be one by chance: a burst that a loaded machine has torn apart.
-  expect(await waitsOf('backup', source), 'unchanged').toBeLessThanOrEqual(17);
+  expect(await waitsOf('backup', source), 'first').toBeLessThanOrEqual(21);
+  expect(await waitsOf('backup', source), 'unchanged').toBeLessThanOrEqual(12);
   appendFileSync(join(source, 'a.txt'), ' and more');
-  expect(await waitsOf('backup', source), 'one file changed').toBeLessThanOrEqual(24);
+  expect(await waitsOf('backup', source), 'one file changed').toBeLessThanOrEqual(15);
   expect(await waitsOf('snapshots'), 'snapshots').toBeLessThanOrEqual(6);
   expect(await waitsOf('ls', 'latest'), 'ls').toBeLessThanOrEqual(8);
   expect(await waitsOf('restore', 'latest', '-t', join(directory, 'out')), 'restore').toBeLessThanOrEqual(10);
-  expect(await waitsOf('check'), 'check').toBeLessThanOrEqual(100);
-  expect(await waitsOf('forget', '--keep-last', '1'), 'forget').toBeLessThanOrEqual(140);
+  expect(await waitsOf('check'), 'check').toBeLessThanOrEqual(53);
+  expect(await waitsOf('forget', '--keep-last', '1'), 'forget').toBeLessThanOrEqual(105);
 });

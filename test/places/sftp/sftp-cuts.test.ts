@@ -54,7 +54,7 @@ describe('a connection', () => {
       const after = async (): Promise<void> => void (there = await backend.sizeOf(`packs/${round}`));
       await file.publish(`packs/${round}`, undefined, round % 3 === 0, after);
       expect(there).toBe(bytes.length);
-      await backend.claim(`locks/${round}`, { directories: ['locks'], willWrite: round % 2 === 0 });
+      await backend.claim(`locks/${round}`, { directories: ['locks'], newFiles: round % 2 === 0 ? 2 : 0 });
       await backend.list('locks');
       await backend.publish(`deleted/behind ${round}`, bytes);
       kept.set(`deleted/behind ${round}`, bytes);

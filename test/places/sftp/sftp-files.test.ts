@@ -59,6 +59,18 @@ describe('a file that is written', () => {
     expect(readFileSync(path, 'utf8')).toBe('durable, lost, and the end');
   });
 
+  test('is made durable without a wait for the answer to what was written', async () => {
+    const { path, writer, operations } = await beginFile();
+    const content = Buffer.alloc(300_000, 'content');
+    await writer.append(content);
+    const syncing = writer.sync();
+    // No answer can come before the next turn of the event loop.
+    for (let count = 0; count < 20; count += 1) await Promise.resolve();
+    expect(operations).toEqual(['append', 'sync']);
+    await syncing;
+    expect(readFileSync(path).equals(content)).toBe(true);
+  });
+
   test('is closed when the server has answered everything', async () => {
     let answer = (): void => undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));

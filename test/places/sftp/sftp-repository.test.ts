@@ -103,7 +103,7 @@ describe('a repository on an SFTP server', () => {
       expect([args[0], code, stderr]).toEqual([args[0], 0, '']);
       return stdout;
     };
-    await runWell('init', '--no-encryption');
+    await runWell('init', '--no-encryption', '--no-cache');
     await runWell('backup', 'source', '--no-cache');
     mkdirSync(join(directory, 'ldm'));
     writeFileSync(join(directory, 'ldm/config.toml'), '[profiles.without]\nno-cache = true\n');

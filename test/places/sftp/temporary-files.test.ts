@@ -15,7 +15,7 @@ async function backendWithLock(): Promise<{ backend: SftpBackend; temporary: () 
   const directory = temporaryDirectory();
   const backend = sftpBackend(directory);
   await backend.prepare(['', 'tmp', 'locks', 'packs']);
-  await backend.claim('locks/a', { directories: ['locks'], willWrite: true });
+  await backend.claim('locks/a', { directories: ['locks'], newFiles: 2 });
   expect((await backend.list('locks')).map(({ name }) => name)).toEqual(['locks/a']);
   // Answered after the requests for the files.
   await backend.sizeOf('packs');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
+import { BackendError } from '../../../src/core/errors.ts';
 import type { FileSystemBackend } from '../../../src/core/backend/file-system-backend.ts';
 import { PackReads } from '../../support/pack-reads.ts';
 import type { PackRead } from '../../support/pack-reads.ts';
@@ -18,7 +19,9 @@ class PatientBackend extends PackReads {
   override readonly readsAtOnce: number = 16;
   openCount = 0;
   openMax = 0;
-  #askCount = 0;
+  askCount = 0;
+  /** The number of the read that fails at once. Those that have begun by then are answered long after it. */
+  failing: number | undefined;
 
   constructor(inner: FileSystemBackend, before: (read: PackRead) => void = () => undefined) {
     super(inner, before);
@@ -27,12 +30,18 @@ class PatientBackend extends PackReads {
   override async readRange(name: string, offset: number, target: Uint8Array): Promise<void> {
     if (!name.startsWith('packs/')) return await super.readRange(name, offset, target);
     this.openCount += 1;
-    this.#askCount += 1;
+    this.askCount += 1;
     this.openMax = Math.max(this.openMax, this.openCount);
-    for (let asked = -1, calm = 0; calm < 20; calm = asked === this.#askCount ? calm + 1 : 0) {
-      asked = this.#askCount;
+    if (this.askCount === this.failing) {
+      this.openCount -= 1;
+      throw new BackendError('the line is dead', { kind: 'other' });
+    }
+    for (let asked = -1, calm = 0; calm < 20; calm = asked === this.askCount ? calm + 1 : 0) {
+      asked = this.askCount;
       await new Promise(setImmediate);
     }
+    const turns = this.failing !== undefined && this.askCount >= this.failing ? 300 : 0;
+    for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
     await super.readRange(name, offset, target);
     this.openCount -= 1;
   }
@@ -75,4 +84,18 @@ it('asks for the first blocks while trees are still read, and for each block onc
   const contents = reads.filter(({ kind }) => kind === 'data').map(({ at }) => at);
   expect(new Set(contents).size).toBe(contents.length);
   await repository.expectRestored();
+});
+
+it('leaves no request running when the restore ends early, and begins none', async () => {
+  const repository = await makeRepository();
+  writeFileSync(join(repository.source, 'file'), createPrng(35).bytes(60 * 64 * KIB));
+  await repository.backup();
+  const backend = new PatientBackend(repository.context.backend);
+  backend.failing = 10;
+  await expect(repository.restore({}, { backend })).rejects.toThrow('the line is dead');
+  expect(backend.openMax).toBeGreaterThan(4);
+  expect(backend.openCount).toBe(0);
+  const { askCount } = backend;
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+  expect(backend.askCount).toBe(askCount);
 });

@@ -158,7 +158,12 @@ export class GroupChanges {
       await backend.prepare(OWN_DIRECTORIES, this.#isSingleWriter);
       if (known === undefined) {
         const order = new DurableOrder({ backend, seals: PLAIN });
-        await order.publishNew(GROUP_ID_NAME, encodeGroupIdentity({ repositoryId, groupId, name }), this.#verify);
+        await order.publishFile(
+          GROUP_ID_NAME,
+          encodeGroupIdentity({ repositoryId, groupId, name }),
+          this.#verify,
+          true,
+        );
       }
       return { name, id: groupId, place: backend.location, weight, capacityBytes, state: 'active' };
     } finally {

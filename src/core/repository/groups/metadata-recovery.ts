@@ -18,7 +18,7 @@ import type { MetadataCopy } from '../../groups/metadata-copy.ts';
 import { mapConcurrently } from '../../util/map-concurrently.ts';
 import { acquireLock } from '../access.ts';
 import type { AccessOptions } from '../access.ts';
-import { assertNoRepository } from '../create-repository.ts';
+import { assertNoRepository } from '../vacant-place.ts';
 import { DurableOrder } from '../durable-order.ts';
 import type { FoundCopies } from './found-copies.ts';
 import { assertNamed } from './named-bytes.ts';
@@ -92,7 +92,7 @@ class Recovery {
     }
     await order.publishFile(RECOVERIES_NAME, this.#recoveries(), this.#verify);
     await order.publishFile(CONFIG_COPY_NAME, this.#found.state.files.get(CONFIG_COPY_NAME) ?? config, this.#verify);
-    await order.publishNew(CONFIG_NAME, config, this.#verify);
+    await order.publishFile(CONFIG_NAME, config, this.#verify, true);
     return {
       fileCount: names.length - this.#unreadable.length,
       bytes: this.#bytes,

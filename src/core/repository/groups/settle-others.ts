@@ -1,7 +1,14 @@
-import type { Backend } from '../../backend/backend.ts';
+import type { Backend, Verify } from '../../backend/backend.ts';
 
 // A process can be killed between a rename or a removal and the fsync of the directory. Others see the change at once; a
 // power cut may undo it, even after something that relies on it has become durable.
+
+/** Returns a step that also waits for another one, which has begun already. */
+export function afterBoth(begun: Promise<unknown>, verify: Verify): Verify {
+  // It may fail before anything waits for it.
+  begun.catch(() => undefined);
+  return async () => void (await Promise.all([begun, verify()]));
+}
 
 /** Where they are. */
 export const SEGMENTS = 'index';

@@ -55,8 +55,8 @@ export async function assertNewPassword(
   }
 }
 
-/** Seals the master key under a password in a new key file. Returns its id; the file is durable on return. */
-export async function addKey(order: DurableOrder, key: NewKey, verify?: Verify): Promise<string> {
+/** Seals the master key under a password. Returns a key file, which is not stored yet. */
+export async function sealNewKey(key: NewKey): Promise<{ readonly id: string; readonly bytes: Uint8Array }> {
   const { kdf = newKdfParameters(), repositoryId, masterKey, role, created, label } = key;
   const salt = randomBytes(KEY_SALT_BYTES);
   const header: KeyHeader = {
@@ -74,7 +74,12 @@ export async function addKey(order: DurableOrder, key: NewKey, verify?: Verify):
   const wrappingKey = await hashPassword(key.password, salt, kdf);
   const bytes = encodeKeyFile(header, sealKey(wrappingKey, masterKey.bytes, associatedDataOf(header)));
   wrappingKey.fill(0);
-  const id = sha256(bytes);
+  return { id: sha256(bytes), bytes };
+}
+
+/** Stores the master key in a new key file. Returns its id; the file is durable on return. */
+export async function addKey(order: DurableOrder, key: NewKey, verify?: Verify): Promise<string> {
+  const { id, bytes } = await sealNewKey(key);
   await order.publishFile(keyName(id), bytes, verify);
   try {
     // This process may have been suspended before the rename, and the keys may have changed since.

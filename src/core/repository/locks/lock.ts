@@ -25,6 +25,8 @@ const HEARTBEAT_INTERVAL_MS = 60_000;
 const OTHER_BOOT_WAIT_MS = STALE_AFTER_OTHER_BOOT_MS + 30_000;
 /** Contenders create their lock files for a moment before they notice ours: a renewal waits until these are gone. */
 const RENEW_WAIT_MS = 10_000;
+/** What is looked at when a lock was renewed. */
+const RENEWED_READS: NextReads = { inTurn: [[LOCK_DIRECTORY], ['snapshots']] };
 const BACK_OFF_MS_MIN = 10;
 const BACK_OFF_MS_MAX = 1000;
 
@@ -66,7 +68,9 @@ export class RepositoryLock {
   readonly #clock: LockClock;
   readonly #heartbeat: NodeJS.Timeout;
   #file: LockFile;
-  #release: Promise<void> | undefined;
+  #release: Promise<unknown> | undefined;
+  /** The removal of the lock that was replaced. */
+  #leaving: Promise<void> | undefined;
 
   private constructor(backend: Backend, held: { contender: Contender; clock: LockClock; file: LockFile }) {
     const { contender, clock, file } = held;
@@ -134,17 +138,24 @@ export class RepositoryLock {
   }
 
   /**
-   * Acquires a new lock of the same mode, then releases the old one, so that no other process can get in between.
+   * Acquires a new lock of the same mode, then looks for what has changed, and releases the old one, so that no other
+   * process can get in between. On another machine, this does not wait until the old one has gone: `release` does.
    * @throws RefusedError or RepositoryLockedError if the old lock was lost; the caller still has to release
    */
-  async renew(): Promise<void> {
+  async renew<T>(look: () => Promise<T>): Promise<T> {
     const old = this.#file;
     const endMs = this.#clock.nowMs() + RENEW_WAIT_MS;
     for (let attempt = 0; ; attempt += 1) {
       const outcome = await this.#contender.attempt(attempt > 0, [old.name]);
       if ('name' in outcome) {
         this.#file = outcome;
-        return await removeLockFile(this.#backend, old);
+        try {
+          return await look();
+        } finally {
+          this.#leaving = removeLockFile(this.#backend, old);
+          this.#leaving.catch(() => undefined);
+          if (this.#backend.readsAtOnce === 1) await this.#leaving;
+        }
       }
       if (this.#clock.nowMs() >= endMs) throw lockedError(this.#backend, outcome);
       await this.#clock.sleep(backOffMs(attempt));
@@ -154,7 +165,7 @@ export class RepositoryLock {
   /** Releases the lock. A second call does nothing. */
   async release(): Promise<void> {
     clearInterval(this.#heartbeat);
-    this.#release ??= removeLockFile(this.#backend, this.#file);
+    this.#release ??= Promise.all([removeLockFile(this.#backend, this.#file), this.#leaving]);
     await this.#release;
   }
 }
@@ -206,8 +217,9 @@ class Contender {
   }
 
   async #claim(file: LockFile, heldNames: readonly string[]): Promise<LockConflict | undefined> {
+    const next = heldNames.length === 0 ? this.#next : RENEWED_READS;
     try {
-      await this.#backend.claim(file.name, this.#next);
+      await this.#backend.claim(file.name, next);
       return await this.#findConflict([...heldNames, file.name]);
     } catch (error) {
       // Report the first error. If the lock file cannot be removed, it is recorded as released.

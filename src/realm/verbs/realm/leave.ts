@@ -93,7 +93,7 @@ async function assertIndependent(context: OperationContext, repository: Reposito
       advice: { code: 'release-hold' },
     });
   }
-  const opened = await repository.openState();
+  const opened = await repository.openState({ listsPacks: true });
   if (!knowsAllLoans(opened)) {
     throw new RefusedError('the repository is damaged, so it is not known what other domains keep for it', {
       advice: { code: 'check-and-repair' },

@@ -90,7 +90,7 @@ describe('a lock that is renewed', () => {
   test('is another one of the same mode, and nobody gets in between', async () => {
     const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
     const [old] = backend.names();
-    await lock.renew();
+    await lock.renew(async () => undefined);
     expect(backend.names()).toHaveLength(1);
     expect(backend.names()).not.toContain(old);
     await lock.assertHeld();
@@ -104,7 +104,7 @@ describe('a lock that is renewed', () => {
     const clock = fakeClock(() => void backend.remove(newcomer!));
     const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive', clock });
     newcomer = forgeLock(backend, 'shared', otherHost);
-    await lock.renew();
+    await lock.renew(async () => undefined);
     expect(backend.names()).toHaveLength(1);
     await lock.assertHeld();
     await lock.release();
@@ -113,7 +113,7 @@ describe('a lock that is renewed', () => {
   test('cannot be had once the old one is lost, and leaves nothing behind', async () => {
     const lock = await RepositoryLock.acquire(backend, { mode: 'exclusive' });
     await backend.remove(backend.names()[0]!);
-    await expect(lock.renew()).rejects.toThrow(RefusedError);
+    await expect(lock.renew(async () => undefined)).rejects.toThrow(RefusedError);
     expect(backend.names()).toEqual([]);
     await expect(lock.assertHeld()).rejects.toThrow(RefusedError);
   });
@@ -125,7 +125,7 @@ describe('a lock that is renewed', () => {
     const other = await RepositoryLock.acquire(backend, { mode: 'shared' });
     // As if the name were back, by a copy of the repository that was put in its place.
     backend.poke(old!, Buffer.alloc(0));
-    await expect(lock.renew()).rejects.toThrow(RepositoryLockedError);
+    await expect(lock.renew(async () => undefined)).rejects.toThrow(RepositoryLockedError);
     await other.release();
   });
 });

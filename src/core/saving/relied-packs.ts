@@ -36,7 +36,6 @@ export class ReliedPacks {
   /** By pack index: `ITSELF` or `THROUGH_EARLIER`, or both. */
   readonly #reliance: Uint8Array;
   readonly #hasGroups: boolean;
-  /** The manifests of the earlier snapshots. */
   #earlierNames: readonly string[] = [];
   /** By pack index: whether the pack is condemned or gone. */
   readonly #isCondemned: Uint8Array;
@@ -132,16 +131,15 @@ export class ReliedPacks {
     return relied;
   }
 
-  /** Adds a pack written by this process. */
+  /** For a pack written by this process. */
   addOwn({ id, sizeBytes }: PackSize): void {
     this.#own.push({ id, sizeBytes });
   }
 
   /**
    * Throws RefusedError unless this process holds its lock, and every pack that was not found before exists with its full
-   * size, or is needed only through an earlier snapshot that exists: a copy of many snapshots calls this for each batch, and a store of objects takes a request for each pack. A known
-   * pack may be in a group that is offline: what is condemned there stays until it can be reached. What this process
-   * has written must be there.
+   * size, or is needed only through an earlier snapshot that exists. A known pack may be in a group that is offline: what
+   * is condemned there stays until it can be reached. What this process has written must be there.
    */
   async assertLockedAndPresent(): Promise<void> {
     if (!(await this.#assertPresent([...this.relied(ITSELF), ...this.#own, ...this.#sample()])))
@@ -157,9 +155,9 @@ export class ReliedPacks {
   needsOfPacks(packs: readonly PackSize[], names: readonly string[] = []): NeededFiles | undefined {
     if (this.#canLockReturn || this.#hasGroups) return undefined;
     const wanted = packs.filter(({ id }) => !this.#found.has(id));
-    const onMet = (): void => wanted.forEach(({ id }) => this.#found.add(id));
     const sizes = wanted.map(({ id, sizeBytes }) => [packName(id), sizeBytes] as const);
-    return { sizes: new Map([...names.map((name) => [name, 0] as const), ...sizes]), onMet };
+    const all = new Map([...names.map((name) => [name, 0] as const), ...sizes]);
+    return { sizes: all, onMet: () => wanted.forEach(({ id }) => this.#found.add(id)) };
   }
 
   /** No compaction has removed packs needed through an earlier snapshot. But a disk, a program or a person may have lost some. */

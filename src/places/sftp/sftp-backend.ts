@@ -14,7 +14,7 @@ import { SftpNaming, openNew } from './sftp-naming.ts';
 import type { Naming } from './sftp-rename.ts';
 import { type AtOnce, SftpPublishing } from './sftp-publishing.ts';
 import { SftpReading } from './sftp-reading.ts';
-import { SftpSession } from './sftp-session.ts';
+import { type SftpPlace, SftpSession } from './sftp-session.ts';
 import { SftpWriter } from './sftp-writer.ts';
 import type { OpenedFile } from './sftp-writer.ts';
 import { TemporaryFiles } from './temporary-files.ts';
@@ -26,15 +26,6 @@ const PACKS_AT_ONCE = 2;
 const SIZES_AT_ONCE = 512;
 /** What needs space on the server. */
 const WRITING: ReadonlySet<BackendOperation> = new Set(['makeDirectory', 'create', 'append', 'sync', 'rename']);
-
-interface SftpPlace {
-  /** As the user named it. */
-  readonly location: string;
-  /** The program that speaks SFTP on its standard streams, mostly ssh, with its arguments. */
-  readonly command: readonly string[];
-  /** On the server, absolute or below the home directory. */
-  readonly path: string;
-}
 
 /**
  * A directory on an SFTP server. Names become durable with `fsync@openssh.com` right after a rename, since the server may

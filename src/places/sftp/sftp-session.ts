@@ -3,6 +3,15 @@ import { retrying } from '../../core/backend/retry.ts';
 import { hasOwnRequests } from './own-requests.ts';
 import { ConnectionLostError, SftpConnection, WrongAnswerError } from './sftp-connection.ts';
 
+export interface SftpPlace {
+  /** As the user named it. */
+  readonly location: string;
+  /** The program that speaks SFTP on its standard streams, mostly ssh, with its arguments. */
+  readonly command: readonly string[];
+  /** On the server, absolute or below the home directory. */
+  readonly path: string;
+}
+
 /** Keeps a connection to an SFTP server, and makes a new one where it is lost. */
 export class SftpSession {
   readonly #command: readonly string[];

@@ -174,11 +174,14 @@ export class BackupRun {
     return new ChangingFiles({ smallChunks, chunker, state: opened.state, earlier: entries, base: plan.base });
   }
 
-  /** Whether nothing else is done before the commit, which waits for the last segment. Saves a wait for another machine. */
+  /**
+   * Whether nothing else is done before the commit, which waits for the last segment. That saves a wait for another machine,
+   * but `ldm serve` commits in one wait only what is indexed.
+   */
   #isCommittedNext({ borrowedPacks }: RepositoryChunkSaver): boolean {
-    const { repository, options } = this.#given;
-    const isVerified = options.verifyReused !== undefined;
-    return repository.order.isFar && !isVerified && options.reliesOn === undefined && borrowedPacks.length === 0;
+    const { repository, options, context } = this.#given;
+    if (!repository.order.isFar || context.backend.isOwnServer === true) return false;
+    return options.verifyReused === undefined && options.reliesOn === undefined && borrowedPacks.length === 0;
   }
 
   async #storeTree(

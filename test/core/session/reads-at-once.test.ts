@@ -34,7 +34,9 @@ test.each([
   const repository = await makeRepository();
   const context = slow(repository);
   expect(await operation(context)).toEqual(await operation(repository.context));
-  for (const directory of directories) expect(context.backend.most(directory), directory).toBe(4);
+  // In `index/`, a check reads two kinds of files beside each other.
+  const most = (directory: string): number => (operation === check && directory === 'index' ? 8 : 4);
+  for (const directory of directories) expect(context.backend.most(directory), directory).toBe(most(directory));
 });
 
 test('without a checkpoint too', async () => {

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-
-import type { Backend, Needs, NextReads, Verify } from '../../backend/backend.ts';
-import { withNeeds } from '../../backend/publication.ts';
+import type { Backend, Needs, NextReads } from '../../backend/backend.ts';
 import { LOCK_DIRECTORY, findLockConflict, lockedError, lostLockError, unlessDenied } from './lock-conflict.ts';
 import type { LockConflict } from './lock-conflict.ts';
 import { encodeLockName, fitOwner } from './lock-name.ts';
@@ -168,14 +166,6 @@ export class RepositoryLock {
     this.#release ??= Promise.all([removeLockFile(this.#backend, this.#file), this.#leaving]);
     await this.#release;
   }
-}
-
-/** Returns a function that throws unless a lock is held. */
-export function holding(lock: () => RepositoryLock): Verify {
-  return withNeeds(
-    async () => lock().assertHeld(),
-    () => lock().needs,
-  );
 }
 
 interface LockFile {

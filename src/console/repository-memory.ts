@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { CorruptDataError, LdmError } from '../core/errors.ts';
 import { exclusively } from '../core/files/target/file-lock.ts';
 import { errnoOf, reasonOf } from '../core/files/paths/path-failures.ts';
@@ -187,8 +187,12 @@ function writtenPathOf(path: string): string {
   return path.replace(/\.json$/, '.packs');
 }
 
-/** Without symlinks, so that another path to the same place is the same. What does not exist stays as it is. */
+/**
+ * Without symlinks, so that another path to the same place is the same. What does not exist stays as it is, and so does a
+ * place on another machine, whose name would be taken for a path below the current directory.
+ */
 function canonicalPlace(place: string): string {
+  if (!isAbsolute(place)) return place;
   try {
     return realpathSync.native(place);
   } catch {

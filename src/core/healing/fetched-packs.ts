@@ -15,7 +15,7 @@ export class FetchedPacks {
   constructor(repository: Repository, verifyLock: Repository['assertLocked']) {
     const { order, sizes } = repository;
     const looks = { assertPacksPresent: async () => undefined, needsOfPacks: () => undefined };
-    const publish = async (packs: readonly PackContents[]): Promise<string> => order.publishSegment(packs);
+    const publish: typeof order.publishSegment = async (packs, verify) => order.publishSegment(packs, verify);
     this.#segments = new SegmentWriter({ publish, verifyLock, looks, segmentBytes: sizes.segmentBytes });
     const onPack = (pack: PackContents): void => this.#segments.add(pack);
     this.#writers = { data: repository.chunkWriter('data', onPack), tree: repository.chunkWriter('tree', onPack) };

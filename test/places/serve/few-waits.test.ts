@@ -91,3 +91,12 @@ it.each([
   expect(result).toMatchObject({ code: 1, stdout: '' });
   expect(readdirSync(join(directory, 'remote/snapshots'))).toEqual(before);
 });
+
+it('what this machine remembers of a place does not depend on the current directory', async () => {
+  const { directory, run, env } = await makeServed();
+  const remembered = (): string[] => readdirSync(join(directory, 'state', 'ldm', 'repositories')).toSorted();
+  const before = remembered();
+  for (const cwd of ['/', directory, join(directory, 'source')])
+    expect(await run(['snapshots'], { env, cwd })).toMatchObject({ code: 0, stderr: '' });
+  expect(remembered()).toEqual(before);
+});

@@ -28,6 +28,7 @@ import { configSeals } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
 import { createFirstKey } from './keys/first-key.ts';
 import type { FirstKey, SharedKeys } from './keys/first-key.ts';
+import type { RepositoryLock } from './locks/lock.ts';
 import type { NewGroup } from './groups/group-changes.ts';
 import { listOptional } from './own-listing.ts';
 import { placePacks } from './groups/place-packs.ts';
@@ -95,7 +96,13 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
   try {
     // On another machine, both are one wait.
     if (backend.readsAtOnce === 1) await preparing;
-    const lock = await acquireLock({ ...access, nextReads: NEXT_READS }, 'exclusive');
+    const acquire = async (): Promise<RepositoryLock> => acquireLock({ ...access, nextReads: NEXT_READS }, 'exclusive');
+    const lock = await acquire().catch(async (error: unknown) => {
+      // There are no directories yet if those above had to be created first.
+      if (!isAbsent(error)) throw error;
+      await preparing;
+      return await acquire();
+    });
     // Nothing is written in a place that cannot be used.
     const verify: Verify = async () => void (await bothOf(preparing, lock.assertHeld()));
     try {

@@ -28,12 +28,14 @@ import { configSeals } from './config-file.ts';
 import { DurableOrder } from './durable-order.ts';
 import { createFirstKey } from './keys/first-key.ts';
 import type { FirstKey, SharedKeys } from './keys/first-key.ts';
+import { unlessDenied } from './locks/lock-conflict.ts';
+import type { RepositoryLock } from './locks/lock.ts';
 import type { NewGroup } from './groups/group-changes.ts';
-import { listOptional } from './own-listing.ts';
 import { placePacks } from './groups/place-packs.ts';
 import { orDiscard, prepareFile } from './staging.ts';
 import type { Holding } from './staging.ts';
-import { alreadyThere } from './vacant-place.ts';
+import { findLeftovers } from './vacant-place.ts';
+import type { Leftovers } from './vacant-place.ts';
 import { typeablePassword } from './keys/password-forms.ts';
 
 export { repositoryExists };
@@ -95,7 +97,13 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
   try {
     // On another machine, both are one wait.
     if (backend.readsAtOnce === 1) await preparing;
-    const lock = await acquireLock({ ...access, nextReads: NEXT_READS }, 'exclusive');
+    const acquire = async (): Promise<RepositoryLock> => acquireLock({ ...access, nextReads: NEXT_READS }, 'exclusive');
+    const lock = await acquire().catch(async (error: unknown) => {
+      // There are no directories yet if those above had to be created first.
+      if (!isAbsent(error)) throw error;
+      await preparing;
+      return await acquire();
+    });
     // Nothing is written in a place that cannot be used.
     const verify: Verify = async () => void (await bothOf(preparing, lock.assertHeld()));
     try {
@@ -115,19 +123,6 @@ async function create(access: Omit<AccessOptions, 'mode'>, given: NewRepository)
 
 /** What is read as soon as there is a lock. */
 const NEXT_READS: NextReads = { directories: [KEYS_DIRECTORY, 'filter'], newFiles: 5 };
-
-/**
- * Returns what an attempt has left that was killed before there was a configuration. Its key opens nothing of the new
- * repository.
- * @throws RefusedError if another process has created a repository while this one waited for the lock
- */
-async function findLeftovers(backend: Backend): Promise<{ readonly names: string[]; readonly hasCopy: boolean }> {
-  const listing = bothOf(listOptional(backend, KEYS_DIRECTORY), listOptional(backend, 'filter'));
-  const looking = bothOf(repositoryExists(backend), backend.sizeOf(CONFIG_COPY_NAME));
-  const [files, [exists, copyBytes]] = await bothOf(listing, looking);
-  if (exists) throw alreadyThere(backend);
-  return { names: files.flat().map(({ name }) => name), hasCopy: copyBytes !== undefined };
-}
 
 /**
  * `verify` throws if another process has taken the lock over, and creates a repository too. Until one of them has
@@ -150,7 +145,7 @@ async function fill(
   backend.useCache?.(config);
   if (leftovers.hasCopy) await order.remove([CONFIG_COPY_NAME], verify);
   const bytes = encodeConfig(config, configSeals(seals));
-  const file = await writeAllElse({ backend, order }, { bytes, key, plan }, verify);
+  const file = await writeAllElse({ backend, order }, { bytes, key, plan, hasReserve: leftovers.hasReserve }, verify);
   if (groups !== undefined) {
     const { GroupChanges } = await import('./groups/group-changes.ts');
     const { repositoryId, isSingleWriter } = config;
@@ -160,7 +155,8 @@ async function fill(
   // Otherwise, on another machine, the lock was looked at right before: after each of the names.
   const before = groups !== undefined || !order.isFar ? verify : async (): Promise<void> => undefined;
   await publishConfig({ backend, order }, { bytes, file, before });
-  await order.remove(leftovers.names);
+  // The repository is there. An append-only server keeps them.
+  await order.remove(leftovers.names).catch(unlessDenied);
   if (groups === undefined) return;
   const placed = await placePacks(backend, { ...config, seals }, { openPlace });
   try {
@@ -176,7 +172,12 @@ async function fill(
  */
 async function writeAllElse(
   { backend, order }: { readonly backend: Backend; readonly order: DurableOrder },
-  { bytes, key, plan }: Pick<FirstKey, 'key'> & { readonly bytes: Uint8Array; readonly plan: FilterPlan },
+  {
+    bytes,
+    key,
+    plan,
+    hasReserve,
+  }: Pick<FirstKey & Leftovers, 'key' | 'hasReserve'> & { readonly bytes: Uint8Array; readonly plan: FilterPlan },
   verify: Verify,
 ): Promise<StagedFile> {
   const publish = async (name: string, content: Uint8Array, holding?: Partial<Holding>): Promise<void> =>
@@ -186,8 +187,8 @@ async function writeAllElse(
   let config: StagedFile | undefined;
   const steps = [
     async () => key && publish(keyName(key.id), key.bytes),
-    // Another process may have its own under the names that stay.
-    async () => publish(RESERVE_NAME, randomBytes(RESERVE_BYTES), { stays: true }).catch(unlessFull),
+    // Another process may have its own under the names that stay. An append-only server lets no reserve be replaced.
+    async () => hasReserve || publish(RESERVE_NAME, randomBytes(RESERVE_BYTES), { stays: true }).catch(unlessFull),
     async () => order.publishCheckpoint(checkpointName(1), async (append) => writeImage(empty, append), verify),
     async () => publish(CONFIG_COPY_NAME, bytes, { stays: true, isNew: true }),
     async () => (config = await prepareFile(backend, bytes)),

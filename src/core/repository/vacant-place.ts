@@ -6,13 +6,14 @@ import {
   DIRECTORIES,
   GROUPS_COPY_NAME,
   GROUPS_NAME,
+  KEYS_DIRECTORY,
   RESERVE_BYTES,
   RESERVE_NAME,
 } from '../format/layout.ts';
 import { isOwnName } from '../format/own-names.ts';
 import { bothOf } from '../util/map-concurrently.ts';
 import { prefetch } from '../util/prefetch.ts';
-import { listEverything } from './own-listing.ts';
+import { listEverything, listOptional } from './own-listing.ts';
 
 const HINT = 'Nothing was changed. Name a new or empty directory.';
 /** Where an interrupted `init` leaves files. */
@@ -33,7 +34,7 @@ export async function assertNoRepository(backend: Backend, known?: ReadonlySet<s
   await (looking ?? look());
 }
 
-export function alreadyThere({ location }: Backend): RefusedError {
+function alreadyThere({ location }: Backend): RefusedError {
   return new RefusedError(`${location} is already a repository`, {
     hint: 'It was not changed. Use it, or choose another place.',
   });
@@ -82,4 +83,25 @@ async function foreignIn(backend: Backend, known: ReadonlySet<string>): Promise<
     }
   }
   return undefined;
+}
+
+/** What an `init` has left that was killed. */
+export interface Leftovers {
+  readonly names: readonly string[];
+  readonly hasCopy: boolean;
+  readonly hasReserve: boolean;
+}
+
+/**
+ * Returns what an attempt has left that was killed before there was a configuration. Its key opens nothing of the new
+ * repository.
+ * @throws RefusedError if another process has created a repository while this one waited for the lock
+ */
+export async function findLeftovers(backend: Backend): Promise<Leftovers> {
+  const listing = bothOf(listOptional(backend, KEYS_DIRECTORY), listOptional(backend, 'filter'));
+  const looking = bothOf(repositoryExists(backend), backend.sizesOf([CONFIG_COPY_NAME, RESERVE_NAME]));
+  const [files, [exists, sizes]] = await bothOf(listing, looking);
+  if (exists) throw alreadyThere(backend);
+  const hasReserve = sizes.get(RESERVE_NAME) === RESERVE_BYTES;
+  return { names: files.flat().map(({ name }) => name), hasCopy: sizes.has(CONFIG_COPY_NAME), hasReserve };
 }

@@ -120,9 +120,9 @@ export class SftpWriter implements FileWriter {
     return isSynced;
   }
 
-  /** Whether these are the bytes of the file, as far as they are still known here. */
+  /** Whether these are the bytes of the file. False if they are not known here any more, since they are durable. */
   hasWritten(bytes: Buffer): boolean {
-    if (bytes.length !== this.#appendedBytes) return false;
+    if (this.#durableBytes > 0 || bytes.length !== this.#appendedBytes) return false;
     return this.#pieces.every((piece) =>
       piece.bytes.equals(bytes.subarray(piece.offset, piece.offset + piece.bytes.length)),
     );

@@ -129,6 +129,8 @@ describe('a connection that is lost while a file gets its name', () => {
   };
   const RENAME = 'rename@openssh\\.com';
   const SYNC = 'fsync@openssh\\.com';
+  /** Looks at the source right before. */
+  const RENAME_ANY = 'expect@ldm.*tmp';
   const points = [
     { point: 'the first byte', patterns: ['open@ldm.*packs'] },
     { point: 'the rename', patterns: [RENAME] },
@@ -153,5 +155,36 @@ describe('a connection that is lost while a file gets its name', () => {
     expect(error).toBeUndefined();
     expect(looks.at(-1)).toBe(11);
     expect(readFileSync(target, 'utf8')).toBe('new content');
+  });
+
+  it.each([false, true])('does not take another file of the same length for it (new: %s)', async (isNew) => {
+    const directory = temporaryDirectory();
+    makePlace(directory);
+    const [lost, target] = [join(directory, 'lost'), join(directory, 'packs/new')];
+    const command = `[ -e ${lost} ] || { touch ${lost}; printf 'CONTENT' >${target}; kill -9 $PPID; }`;
+    const backend = backendOn(directory, interruptedServer(command, [RENAME_ANY], serveCommand('/')));
+    const file = await backend.stage();
+    await file.append(BYTES);
+    // Its bytes are not kept in memory after that.
+    await file.flush();
+    const error: unknown = await file.publish('packs/new', UNVERIFIED, isNew).catch((reason: unknown) => reason);
+    expect(existsSync(lost)).toBe(true);
+    if (isNew) expect(error).toMatchObject({ kind: 'exists' });
+    else expect(error).toBeUndefined();
+    expect(readFileSync(target, 'utf8')).toBe(isNew ? 'CONTENT' : 'content');
+  });
+
+  it('has it in the end if it was durable under its temporary name before', async () => {
+    const directory = temporaryDirectory();
+    makePlace(directory);
+    const lost = join(directory, 'lost');
+    const command = `[ -e ${lost} ] || { touch ${lost}; kill -9 $PPID; }`;
+    const backend = backendOn(directory, interruptedServer(command, [RENAME, SYNC], serveCommand('/')));
+    const file = await backend.stage();
+    await file.append(BYTES);
+    await file.flush();
+    await file.publish('packs/new', UNVERIFIED);
+    expect(existsSync(lost)).toBe(true);
+    expect(readFileSync(join(directory, 'packs/new'), 'utf8')).toBe('content');
   });
 });

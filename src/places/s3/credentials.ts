@@ -7,7 +7,7 @@ import { nonEmpty } from './aws-files.ts';
 import type { AwsProfile } from './aws-files.ts';
 
 /** The keys of a user. The secret parts must not appear in messages. */
-interface S3Keys {
+export interface S3Keys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string | undefined;
@@ -48,10 +48,12 @@ export class CredentialSource {
   }
 
   /** Forgets temporary keys that a server has refused. Returns false if there are only keys that do not change. */
-  async forget(): Promise<boolean> {
-    const keys = await this.#keys?.catch(() => undefined);
-    this.#keys = undefined;
-    return keys?.endMs !== undefined;
+  async forget(refused: S3Keys): Promise<boolean> {
+    const found = this.#keys;
+    // Several requests notice it at the same time.
+    if ((await found?.catch(() => undefined)) !== refused) return true;
+    if (this.#keys === found) this.#keys = undefined;
+    return refused.endMs !== undefined;
   }
 
   async #find(): Promise<S3Keys> {

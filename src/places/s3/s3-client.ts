@@ -3,7 +3,7 @@ import { sign } from 'aws4';
 
 import { wallClockMs } from '../../core/util/clock.ts';
 import { StoreError } from '../objects/object-store.ts';
-import type { CredentialSource } from './credentials.ts';
+import type { CredentialSource, S3Keys } from './credentials.ts';
 import { errorCodeOf, elementOf } from './s3-answer.ts';
 import type { S3Answer, S3Connection } from './s3-connection.ts';
 import type { S3Address } from './s3-place.ts';
@@ -27,6 +27,13 @@ interface S3Settings extends S3Address {
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);
 /** The server says where the bucket is, or what its clock shows. */
 const CORRECTIONS_MAX = 3;
+
+/** What a request was sent with, and what an answer may correct. */
+interface Sent {
+  readonly keys: S3Keys;
+  readonly region: string;
+  readonly hasMd5: boolean;
+}
 
 /** Sends signed requests (AWS Signature Version 4), and corrects the region, the clock and temporary keys. */
 export class S3Client {
@@ -57,10 +64,15 @@ export class S3Client {
   /** @throws StoreError if there is no answer; an answer with an error is returned */
   async send(request: S3Request): Promise<S3Answer> {
     for (let count = 0; ; count += 1) {
-      const answer = await this.#sendOnce(request);
+      const sent: Sent = {
+        keys: await this.#credentials.current(this.#nowMs),
+        region: this.#region,
+        hasMd5: this.#sendsMd5,
+      };
+      const answer = await this.#sendOnce(request, sent);
       const serverMs = Date.parse(answer.headers.date ?? '');
       if (Number.isFinite(serverMs)) this.#clockAheadMs = serverMs - wallClockMs();
-      if (answer.status < 300 || count >= CORRECTIONS_MAX || !(await this.#correct(answer))) return answer;
+      if (answer.status < 300 || count >= CORRECTIONS_MAX || !(await this.#correct(answer, sent))) return answer;
     }
   }
 
@@ -68,10 +80,14 @@ export class S3Client {
     this.#connection.close();
   }
 
-  async #sendOnce({ method, key, query = {}, headers = {}, body }: S3Request): Promise<S3Answer> {
+  get #nowMs(): number {
+    return performance.timeOrigin + performance.now() + this.#skewMs;
+  }
+
+  async #sendOnce({ method, key, query = {}, headers = {}, body }: S3Request, sent: Sent): Promise<S3Answer> {
     const { bucket, isPathStyle } = this.#settings;
-    const nowMs = performance.timeOrigin + performance.now() + this.#skewMs;
-    const { accessKeyId, secretAccessKey, sessionToken } = await this.#credentials.current(nowMs);
+    const nowMs = this.#nowMs;
+    const { accessKeyId, secretAccessKey, sessionToken } = sent.keys;
     const url = new URL(this.#base);
     if (!isPathStyle) url.hostname = `${bucket}.${url.hostname}`;
     const path = `/${isPathStyle ? `${encodePart(bucket)}/` : ''}${(key ?? '').split('/').map(encodePart).join('/')}`;
@@ -84,11 +100,11 @@ export class S3Client {
         host: url.host,
         path: search === '' ? path : `${path}?${search}`,
         service: 's3',
-        region: this.#region,
+        region: sent.region,
         headers: {
           ...headers,
           ...(method === 'PUT' ? { 'Content-Length': String(body?.length ?? 0) } : {}),
-          ...(method === 'PUT' && this.#sendsMd5 ? digestHeader(body ?? new Uint8Array(0)) : {}),
+          ...(method === 'PUT' && sent.hasMd5 ? digestHeader(body ?? new Uint8Array(0)) : {}),
           'X-Amz-Content-Sha256': createHash('sha256')
             .update(body ?? '')
             .digest('hex'),
@@ -106,24 +122,24 @@ export class S3Client {
     });
   }
 
-  /** Returns whether the request can be repeated at once. */
-  async #correct(answer: S3Answer): Promise<boolean> {
+  /** Returns whether the request can be repeated at once. Another one may have noticed the same after it was sent. */
+  async #correct(answer: S3Answer, sent: Sent): Promise<boolean> {
     const code = errorCodeOf(answer);
-    if (code !== undefined && EXPIRED.has(code)) return await this.#credentials.forget();
+    if (code !== undefined && EXPIRED.has(code)) return await this.#credentials.forget(sent.keys);
     if (code === 'RequestTimeTooSkewed') {
       const serverMs = Date.parse(answer.headers.date ?? '');
       if (!Number.isFinite(serverMs)) return false;
       this.#skewMs = serverMs - (performance.timeOrigin + performance.now());
       return true;
     }
-    if (!this.#sendsMd5 && answer.status === 400 && demandsMd5(answer)) return (this.#sendsMd5 = true);
-    return this.#goToRegion(answer);
+    if (!sent.hasMd5 && answer.status === 400 && demandsMd5(answer)) return (this.#sendsMd5 = true);
+    return this.#goToRegion(answer, sent);
   }
 
-  #goToRegion({ status, headers, body }: S3Answer): boolean {
+  #goToRegion({ status, headers, body }: S3Answer, sent: Sent): boolean {
     if (status !== 301 && status !== 307 && status !== 400) return false;
     const named = headers['x-amz-bucket-region'] ?? elementOf(Buffer.from(body).toString('utf8'), 'Region');
-    if (typeof named !== 'string' || !/^[a-z0-9-]+$/.test(named) || named === this.#region) return false;
+    if (typeof named !== 'string' || !/^[a-z0-9-]+$/.test(named) || named === sent.region) return false;
     this.#region = named;
     if (isAmazonHost(this.#base.hostname)) {
       const suffix = this.#base.hostname.endsWith('.cn') ? '.cn' : '';

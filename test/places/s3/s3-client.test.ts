@@ -203,7 +203,7 @@ describe('keys', () => {
     const seen: string[] = [];
     for (const id of ids) seen.push(await id());
     expect(seen).toEqual(['k0', 'k0', 'k1']);
-    expect(await source.forget()).toBe(true);
+    expect(await source.forget(await source.current(NOW_MS + 3_500_000))).toBe(true);
     const failing = new CredentialSource(
       {},
       { credential_process: 'echo top-secret; echo top-secret >&2; exit 3' },

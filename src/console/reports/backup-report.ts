@@ -60,7 +60,7 @@ export function createEntryList({ output, verbosity }: Session): ((entry: Backup
 }
 
 function remarkOn(reason: BackupEntry['reason'], inSmallChunks = false): string {
-  if (inSmallChunks) return ' (large and changing: new data in chunks of 64 KiB)';
+  if (inSmallChunks) return ' (large: new data in chunks of 64 KiB)';
   return reason === undefined ? '' : REASONS[reason];
 }
 

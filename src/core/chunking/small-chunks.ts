@@ -31,8 +31,11 @@ export function smallChunksOf(parameters: ChunkerParameters): ChunkerParameters 
 export function* cutSmall(chunker: Chunker, chunk: Uint8Array): Generator<Uint8Array> {
   const { buffer } = chunker;
   let begin = 0;
+  // Often only the first part is needed. Copying all of the chunk would take longer than to hash that part.
+  let windowBytes = chunker.maxSizeBytes;
   while (begin < chunk.length) {
-    const window = chunk.subarray(begin, begin + buffer.length);
+    const window = chunk.subarray(begin, begin + windowBytes);
+    windowBytes = buffer.length;
     buffer.set(window);
     const isLast = begin + window.length === chunk.length;
     let start = 0;

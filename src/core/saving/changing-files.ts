@@ -14,7 +14,7 @@ import type { Splitting } from './chunk-splitter.ts';
 export type SmallChunks = 'auto' | 'always' | 'never';
 
 /** A smaller file adds little to a repository, even if all of it is stored again. */
-const LARGE_FILE_BYTES = 64 * 1024 * 1024;
+export const LARGE_FILE_BYTES: number = 64 * 1024 * 1024;
 /** Chunks in a repository, above which no more are split: they take 57 bytes of memory each, 239 MB together. */
 const CHUNKS_MAX = 2 ** 22;
 

@@ -12,7 +12,7 @@ import type { ChunkSaver, HashingChunk } from './chunk-saver.ts';
 import type { ChunkSplitter, Splitting } from './chunk-splitter.ts';
 
 /** The bytes of a file, to be read from start to end. */
-interface ContentSource {
+export interface ContentSource {
   /** Whether all bytes were read. */
   readonly isAtEnd: boolean;
   /** Number of bytes that were read. */

@@ -15,7 +15,7 @@ export interface BackupEntry {
   readonly type: EntryType | undefined;
   /** Only for an excluded entry. */
   readonly reason?: ExclusionReason;
-  /** Set if what changed in a large file was stored in small chunks, because it keeps changing. */
+  /** Set if what is new in a large file is stored in small chunks. */
   readonly inSmallChunks?: true;
 }
 
@@ -34,7 +34,8 @@ export class EntryListing {
 
   add(place: PathNode, change: EntryChange, type: EntryType | undefined, inSmallChunks?: boolean): void {
     const path = joinPath(this.#base, shownPathOf(place));
-    this.#onEntry({ path, change, type, ...(inSmallChunks === true ? { inSmallChunks } : {}) });
+    const isNewInSmall = inSmallChunks === true && change !== 'unmodified';
+    this.#onEntry({ path, change, type, ...(isNewInSmall ? { inSmallChunks } : {}) });
   }
 
   addExcluded(place: PathNode, reason: ExclusionReason): void {

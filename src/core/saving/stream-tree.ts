@@ -65,7 +65,9 @@ export async function storeStream(
   const stream = new ContentStream(file, context.signal);
   try {
     const place = { parent: undefined, name };
-    const splitting = await services.changing.splittingOf(place, previous?.sizeBytes ?? 0, previous);
+    // Without a large version in the parent snapshot, it may still be a copy of a file that is in small chunks.
+    const splitting =
+      (previous && (await services.changing.splittingOf(place, previous.sizeBytes, previous))) ?? 'known';
     const content = await services.content.save(stream, splitting);
     if (content.sizeBytes === 0) context.onNotice?.({ kind: 'stream-empty' });
     const isSame = services.keepsUnchanged && previous !== undefined && hasChunks(previous, content.chunkIds);

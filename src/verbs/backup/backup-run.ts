@@ -99,7 +99,7 @@ export class BackupRun {
     const filesAtOnce = options.readConcurrency;
     const chunkBytesMin = chunker.minSizeBytes;
     const ahead = new ReadAhead({ threads, hasher, chunkBytesMin, filesAtOnce, atOnce: work.atOnce });
-    const splitter = splitterFor(repository, sure);
+    const splitter = splitterFor(repository, sure, opened.state);
     const content = new ContentSaver({ chunker, hasher, chunks: sure, pacer, tally, splitter });
     const saver = new FileSaver({ ahead, threads, content });
     const parentTrees = new ParentTrees(opened.reader, damageWarner(context, chunks));

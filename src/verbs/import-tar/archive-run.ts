@@ -8,7 +8,8 @@ import { textOf } from '../../core/util/byte-string.ts';
 import type { ByteString } from '../../core/util/byte-string.ts';
 import { formatBytes } from '../../core/util/format-bytes.ts';
 import { HoleTooLargeError } from '../../core/saving/content-saver.ts';
-import type { ContentSaver, SavedContent } from '../../core/saving/content-saver.ts';
+import { LARGE_FILE_BYTES } from '../../core/saving/changing-files.ts';
+import type { ContentSaver, ContentSource, SavedContent } from '../../core/saving/content-saver.ts';
 import type { BackupTally } from '../../core/saving/backup-tally.ts';
 import type { SourceProblem } from '../../core/session/notices.ts';
 import type { Pacer } from '../../core/util/pacer.ts';
@@ -130,7 +131,7 @@ export class ArchiveRun {
   async #save({ sizeBytes }: TarMember, content: TarContent): Promise<SavedContent | string> {
     let readBytes = 0;
     try {
-      return await this.#services.content.save({
+      const source: ContentSource = {
         get isAtEnd() {
           return readBytes === sizeBytes;
         },
@@ -149,7 +150,9 @@ export class ArchiveRun {
           content.skipZeros(lengthBytes);
           readBytes += lengthBytes;
         },
-      });
+      };
+      // A backup may have stored the same file in small chunks.
+      return await this.#services.content.save(source, sizeBytes < LARGE_FILE_BYTES ? undefined : 'known');
     } catch (error) {
       if (error instanceof HoleTooLargeError) return `${error.message} (${formatBytes(sizeBytes)})`;
       throw error;

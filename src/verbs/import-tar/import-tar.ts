@@ -12,6 +12,7 @@ import type { Repository } from '../../core/repository/repository.ts';
 import type { ByteString, PathInput } from '../../core/util/byte-string.ts';
 import { byteStringOf } from '../../core/util/byte-string.ts';
 import { BackupTally } from '../../core/saving/backup-tally.ts';
+import { splitterFor } from '../../core/saving/chunk-splitter.ts';
 import { ContentSaver } from '../../core/saving/content-saver.ts';
 import { manifestsWithoutCopy } from '../../core/saving/manifest-copies.ts';
 import { lendersOf } from '../../core/saving/commit-snapshots.ts';
@@ -157,7 +158,9 @@ async function storeArchive({
   const sure = sureSaver(chunks, opened);
   const pacer = new Pacer(context);
   const reading = new BackupTally(progress);
-  const content = new ContentSaver({ chunker: chunkerOf(repository), hasher, chunks: sure, pacer, tally: reading });
+  const chunker = chunkerOf(repository);
+  const splitter = splitterFor(repository, sure, opened.state);
+  const content = new ContentSaver({ chunker, hasher, chunks: sure, pacer, tally: reading, splitter });
   const base = componentsOf(absolutePath(byteStringOf(options.base ?? ROOT), ROOT));
   const onFile = (): void => {
     if (progress !== undefined) progress.filesDone += 1;

@@ -113,7 +113,8 @@ describe('a large file', () => {
     await backUpChanges();
     await backUp();
     utimesSync(file, 1, 1);
-    expect((await backUp()).dataBlobs).toBe(0);
+    // Nothing in it is new.
+    expect(await backUp()).toMatchObject({ dataBlobs: 0, listed: [false] });
     expect((await backUp({ hostname: 'elsewhere' })).dataBlobs).toBe(0);
     const copy = join(repository.source, 'copy.img');
     copyFileSync(file, copy);
@@ -148,6 +149,16 @@ describe('a large file', () => {
     await backUp();
     truncateSync(other, LARGE);
     expect((await backUp()).dataBlobs).toBe(0);
+  });
+
+  test('adds nothing under another name, or if only its time has changed, where a chunk begins with zeros', async () => {
+    writeFileSync(file, Buffer.concat([Buffer.alloc(6 * MIB), content]));
+    truncateSync(file, LARGE);
+    expect((await backUp({ smallChunks: 'always' })).listed).toEqual([true]);
+    copyFileSync(file, join(repository.source, 'copy.img'));
+    expect((await backUp()).dataBlobs).toBe(0);
+    utimesSync(file, 1, 1);
+    expect(await backUp()).toMatchObject({ dataBlobs: 0, filesChanged: 0 });
   });
 
   test('is found by diff and have in small and in large chunks', async () => {

@@ -5,7 +5,7 @@ export const bugs = [
   {
     id: 'OB1',
     file: 'places/s3/s3-client.ts',
-    find: 'return await this.#credentials.forget();',
+    find: 'return await this.#credentials.forget(sent.keys);',
     replace: 'return true;',
     tests: S3,
     note: 'keys that the server says have expired are sent again and again',
@@ -54,8 +54,8 @@ export const bugs = [
   {
     id: 'OB7',
     file: 'places/s3/s3-client.ts',
-    find: "typeof named !== 'string' || !/^[a-z0-9-]+$/.test(named) || named === this.#region",
-    replace: "typeof named !== 'string' || named === this.#region",
+    find: "typeof named !== 'string' || !/^[a-z0-9-]+$/.test(named) || named === sent.region",
+    replace: "typeof named !== 'string' || named === sent.region",
     tests: S3,
     note: 'a server names another host by its region, which then gets signed requests',
   },

@@ -59,7 +59,7 @@ describe('a backup that lost its lock while it was suspended', () => {
     loseLock(scenario, suspended);
     await scenario.runWellHere('delete', id);
     writeFileSync(join(scenario.repository, 'locks', suspended.lockName), '');
-    const said = suspended.running.stderrMatching(/a pack, which the new snapshot needs, disappeared/);
+    const said = suspended.running.stderrMatching(/a pack, which the new snapshot needs, is gone/);
     expect(await suspended.finish()).toBe(1);
     await said;
     expect(scenario.snapshotIds()).toEqual([]);

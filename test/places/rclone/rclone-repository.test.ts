@@ -44,6 +44,8 @@ async function makeRemote(
     LDM_REPOSITORY: place,
     LDM_RCLONE_COMMAND: quote(commandFor(stage)),
     RCLONE_CONFIG: stage.config,
+    // Otherwise it would be remembered what another test has seen at this place, of a copy of the same repository.
+    XDG_STATE_HOME: join(scenario.directory, 'state'),
   };
   return {
     ...scenario,

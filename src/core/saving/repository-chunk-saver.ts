@@ -207,6 +207,7 @@ export class RepositoryChunkSaver implements ChunkSaver {
 
   /** Indexes the packs written so far, so that the next backup does not store their chunks again. */
   async abandon(): Promise<void> {
+    await this.indexing?.catch(() => undefined);
     await this.#writers?.data.abort();
     await this.#writers?.tree.abort();
     await this.#segments.flush();

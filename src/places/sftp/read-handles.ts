@@ -1,6 +1,7 @@
 import { closeHandle } from './sftp-calls.ts';
 import type { SftpConnection } from './sftp-connection.ts';
 
+/** Of a server that keeps fewer files open, a quarter: the others are for what is written and listed meanwhile. */
 const HANDLES_MAX = 32;
 
 interface OpenFile {
@@ -44,7 +45,8 @@ export class ReadHandles {
     const file = files.get(path) ?? { handle: open(), readerCount: 0, isForgotten: false };
     files.delete(path);
     files.set(path, file);
-    if (files.size > HANDLES_MAX) this.forget(connection, files.keys().next().value!);
+    const most = Math.max(1, Math.min(HANDLES_MAX, Math.floor(connection.handlesMax / 4)));
+    if (files.size > most) this.forget(connection, files.keys().next().value!);
     return file;
   }
 

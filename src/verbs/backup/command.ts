@@ -92,7 +92,7 @@ function addRareOptions(command: Command): Command {
     .addOption(
       new Option(
         '--small-chunks <when>',
-        'store what changes in files of 64 MiB or more in chunks of 64 KiB: if a file also changed before the last backup, always, or never',
+        'store what changes in files of 64 MiB or more in chunks of 64 KiB: if the file had also changed before the last backup (auto), always, or only beside such chunks that it has (never)',
       )
         .choices(['auto', 'always', 'never'])
         .default('auto'),

@@ -9,40 +9,17 @@ import { ObjectBackend } from '../../../src/places/objects/object-backend.ts';
 import { CachedBackend } from '../../../src/places/remote/cached-backend.ts';
 import { MeteredBackend } from '../../../src/places/remote/metered-backend.ts';
 import { backup } from '../../../src/verbs/backup/backup.ts';
-import { MemoryStore } from '../../support/memory-store.ts';
 import { createPrng } from '../../support/prng.ts';
 import { memoryDirectory } from '../../support/temp-directory.ts';
 import { TEST_PASSWORD } from '../../support/test-password.ts';
 import { letSettle } from '../../support/test-repository.ts';
 import { threadsOfTests } from '../../support/test-threads.ts';
-
-/** Longer than a client takes between two requests of a burst. */
-const PAUSE_MS = 30;
-
-/** A store far away: what is asked without a pause is answered together, and counts as one round. */
-class RoundStore extends MemoryStore {
-  override readonly requestsAtOnce: number = 16;
-  rounds = 0;
-  #waiting: (() => void)[] = [];
-  #timer: NodeJS.Timeout | undefined;
-
-  override onRequest = async (_request: string, isDone: boolean): Promise<void> => {
-    if (isDone) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#answer(), PAUSE_MS);
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  };
-
-  #answer(): void {
-    this.rounds += 1;
-    for (const answer of this.#waiting.splice(0)) answer();
-  }
-}
+import { WaitingStore } from '../../support/waiting-store.ts';
 
 it('backups to a bucket send what does not depend on answers at once', async () => {
   const directory = memoryDirectory();
   const source = memoryDirectory();
-  const store = new RoundStore();
+  const store = new WaitingStore();
   const unexpected = (message: string): never => expect.fail(message);
   const memory = new StoredMemory(join(directory, 'state'), { warn: unexpected, note: unexpected });
   const context = (): OperationContext => {
@@ -51,11 +28,11 @@ it('backups to a bucket send what does not depend on answers at once', async () 
     return { backend: cached, memory, password: TEST_PASSWORD, threads: threadsOfTests() };
   };
   const roundsOf = async (work: (given: OperationContext) => Promise<unknown>): Promise<number> => {
-    store.rounds = 0;
+    store.waits = 0;
     const given = context();
     await work(given);
     await given.backend.close();
-    return store.rounds;
+    return store.waits;
   };
   const save = async (given: OperationContext): Promise<unknown> => backup(given, { sources: [source], cwd: '/' });
   // So many that one more snapshot is no reason for a checkpoint.

@@ -23,8 +23,11 @@ it('a server that keeps a dozen files open serves every command, though more wou
     expect(await run(args, { env }), args.join(' ')).toMatchObject({ code: 0 });
   await succeeds('init');
   await succeeds('backup', source);
-  writeFileSync(join(source, 'new'), 'new');
-  await succeeds('backup', source);
+  // So many that each kind of file is more than are read at a time.
+  for (let count = 0; count < 8; count += 1) {
+    writeFileSync(join(source, `new-${count}`), 'new');
+    await succeeds('backup', source);
+  }
   await succeeds('check', '--read-data');
   await succeeds('restore', 'latest', '-t', join(directory, 'out'));
   await succeeds('forget', '--keep-last', '1');
